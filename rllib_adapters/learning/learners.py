@@ -1,4 +1,4 @@
-"""RLlib learners: modules without rows, and rows that share frames.
+"""RLlib learners: one-pass Adam, modules without rows, rows that share frames.
 
 In the loss of PPO each row counts by a weight of its own, and likelihoods are computed without distributions.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import math
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
 from ray.rllib.connectors.learner import AddOneTsToEpisodesAndTruncate, GeneralAdvantageEstimation
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.learner.learner import ENTROPY_KEY, POLICY_LOSS_KEY, VF_LOSS_KEY
+from ray.rllib.core.learner.torch.torch_learner import TorchLearner
 from ray.rllib.evaluation.postprocessing import Postprocessing
 from ray.rllib.utils.torch_utils import explained_variance
 from torch import Tensor, distributed
@@ -37,6 +38,7 @@ from rllib_adapters.learning.rows import (
     WithoutHeldRows,
 )
 from rllib_adapters.observations.connector import ModuleFrames
+from territorial._log import LOG
 from territorial.memory.measure import give_back
 
 # ---- losses --------------------------------------------------------------------------------------
@@ -152,6 +154,114 @@ def likelihoods(logits: Tensor, actions: Tensor, heads: Sequence[int]) -> tuple[
     return logp, entropy
 
 
+FUSED_ON = ("cpu", "cuda")
+
+
+class LearnerUpdates(TorchLearner):
+    """The part of a learner that makes optimizers and lets them step; it comes before RLlib's learner.
+
+    Updates are those of RLlib's but for the rounding of Adam. RLlib looks at every gradient by itself, twice,
+    for numbers that are not finite. Here the norm of all of them says so at once. If any is not, or with
+    gradient scalers and PyTorch's own schedules, RLlib's own way is gone.
+    """
+
+    def build(self) -> None:
+        """Let modules learn in bfloat16 if asked to; called by RLlib."""
+        super().build()
+        if self.config.learning_options.bf16:
+            for name, module in self.module.items():
+                if self.should_module_be_updated(name):
+                    learn_in_bf16(name, module.unwrapped())
+
+    def configure_optimizers_for_module(self, module_id: str, config: Any = None) -> None:
+        """Register a module's optimizer; called by RLlib."""
+        parameters = self.get_parameters(self.module[module_id])
+        if not can_be_fused(parameters):
+            super().configure_optimizers_for_module(module_id, config)
+            return
+        self.register_optimizer(
+            module_id=module_id,
+            optimizer=torch.optim.Adam(parameters, fused=True),
+            params=parameters,
+            lr_or_lr_schedule=config.lr,
+        )
+
+    def apply_gradients(self, gradients_dict: Mapping[Any, Tensor]) -> None:
+        """Update all weights; called by RLlib."""
+        is_fine = self.config.torch_skip_nan_gradients or bool(  # False for sums too large for float32, too
+            torch.nn.utils.get_total_norm(gradients_dict.values()).isfinite()
+        )
+        if self.config._torch_grad_scaler_class or self.config._torch_lr_scheduler_classes or not is_fine:
+            super().apply_gradients(gradients_dict)
+            return
+        parameters = self._params
+        for name, gradient in gradients_dict.items():
+            parameters[name].grad = gradient
+        for optimizer in optimizers_of(self):
+            optimizer.step()
+
+    def set_state(self, state: Any) -> None:
+        """Go on from a state, whichever Adam wrote it; called by RLlib."""
+        super().set_state(state)
+        for optimizer in optimizers_of(self):
+            if optimizer.defaults.get("fused"):
+                _keep_fused(optimizer)
+
+
+def can_be_fused(parameters: Iterable[Tensor]) -> bool:
+    """Return whether PyTorch has a fused Adam for all of these weights."""
+    return all(one.dtype == torch.float32 and one.device.type in FUSED_ON for one in parameters)
+
+
+def optimizers_of(learner: Any) -> list[torch.optim.Optimizer]:
+    """Return the optimizers of all modules of a learner."""
+    modules = learner.module.keys()
+    return [one for name in modules for _, one in learner.get_optimizers_for_module(name)]
+
+
+def _keep_fused(optimizer: torch.optim.Optimizer) -> None:
+    """Let an optimizer that has loaded a state be as it was made: states have the settings of theirs.
+
+    Ray 2.55.1 does not find the weights that moments belong to, which are numbered in states.
+    """
+    for group in optimizer.param_groups:
+        group |= {name: value for name, value in optimizer.defaults.items() if name != "lr"}
+        group["lr"] = float(group["lr"])
+    parameters = [one for group in optimizer.param_groups for one in group["params"]]
+    for key, moments in list(optimizer.state.items()):
+        parameter = parameters[key] if isinstance(key, int) else key
+        step = torch.as_tensor(moments["step"], dtype=torch.float32, device=parameter.device)
+        del optimizer.state[key]
+        optimizer.state[parameter] = {**moments, "step": step}
+
+
+# ---- bfloat16 --------------------------------------------------------------------------------------------
+
+
+def learn_in_bf16(name: str, module: Any) -> None:
+    """Let a module learn in bfloat16, or say in the log why it does not."""
+    if not hasattr(module, "learns_in_bf16"):
+        LOG.warning(
+            "the module %r learns in float32: bf16 needs a BoardModule or a PairModule, and it is a %s",
+            name,
+            type(module).__name__,
+        )
+        return
+    device = next(module.parameters()).device
+    module.learns_in_bf16 = computes_bf16(device)
+    if not module.learns_in_bf16:
+        LOG.warning("the module %r learns in float32: %s does not compute in bfloat16", name, device)
+
+
+def computes_bf16(device: torch.device) -> bool:
+    """Return whether a device has instructions for bfloat16; without, it takes longer than float32."""
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    if device.type == "cpu":
+        return any(has for name, has in torch.cpu.get_capabilities().items() if "bf16" in name)
+    return False
+
+
 # ---- learners --------------------------------------------------------------------------------------------
 
 
@@ -198,7 +308,7 @@ class WholeStates:
             super().set_state(state)  # type: ignore[misc]
 
 
-class TerritorialPPOLearner(PPOTorchLearner):
+class TerritorialPPOLearner(LearnerUpdates, PPOTorchLearner):
     """PPO where a learner of several may get no rows of a module, as when it did not play.
 
     The gradients of a module are the mean over the learners that have rows of it. RLlib's own hooks
@@ -280,7 +390,7 @@ def _mean_gradient(parameter: Any) -> torch.Tensor:
     return parameter.grad
 
 
-class TerritorialIMPALALearner(WholeStates, IMPALATorchLearner):
+class TerritorialIMPALALearner(WholeStates, LearnerUpdates, IMPALATorchLearner):
     """IMPALA with the frames of a batch: batches wait in queues, and their frames wait with them.
 
     A thread makes batches and another one learns from them; each hands its own frames to the modules, see

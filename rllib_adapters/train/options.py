@@ -78,6 +78,7 @@ class Training:
     gamma: float = option(0.99, "discount per decision", 0)
     entropy: float = option(0.003, "weight of the entropy in the loss", 0)
     share: float = option(1.0, "fraction of the rows that an update uses, sampled by priority", 0.001, 1)
+    bf16: bool = option(False, "compute the network in bfloat16 as it learns")
     seed: int = option(0, "random seed; of the league and of the algorithm", 0)
     checkpoint_every: int = option(10, "iterations from one checkpoint to the next", 1)
     keep: int = option(2, "newest checkpoints that are kept", 1)

@@ -254,7 +254,7 @@ def test_the_numbers_of_a_row_that_networks_on_pairs_keep_are_those_that_are_pre
 
 
 def test_options_can_be_kept(tmp_path):
-    training = dataclasses.replace(PRESETS["quick"], seed=7, share=0.5)
+    training = dataclasses.replace(PRESETS["quick"], seed=7, share=0.5, bf16=True)
     training.write(tmp_path / "run.json")
     assert Training.read(tmp_path / "run.json") == training
 
@@ -274,6 +274,7 @@ def options_with(**changes):
         (options_with(minutes="x"), "minutes is 'x'; it must be a finite number from 0"),
         (options_with(bot_names=5), "bot_names is 5; it must be a string"),
         (options_with(agent_seats=1.5), "agent_seats is 1.5; it must be a whole number"),
+        (options_with(bf16="yes"), "bf16 is 'yes'; it must be True or False"),
         ('{"share": NaN}', "the number 'NaN'"),
         ("[" * 10**5, "bytes; it must have at most|more than 65,536 bytes"),
         ('{"x": ' + "[" * 400 + "]" * 400 + "}", "deep"),
@@ -388,7 +389,7 @@ def begun(running_ray, tmp_path_factory):
 
 @NEEDS_RATINGS
 def test_a_run_on_pairs_has_its_snapshots_in_the_engine(begun, tmp_path):
-    learning = {"share": 0.5}
+    learning = {"share": 0.5, "bf16": True}
     training = dataclasses.replace(PRESETS["pairs"], **TINY, **learning, freeze_every=1, iterations=2, seed=1)
     with closing(run.Run(tmp_path / "run", training)) as current:
         assert current.algorithm.config.learning_options == LearningOptions(**learning)
