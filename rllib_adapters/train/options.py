@@ -28,7 +28,7 @@ OF_WHAT_COMES = (*LIMITS, "checkpoint_every", "keep", "torch_threads")
 """Fields that the algorithm does not depend on: what the file says of them when a run is resumed is done."""
 PROGRESS, CHECKPOINTS, SNAPSHOTS = "progress.csv", "checkpoints", "snapshots"
 """What else is in that folder."""
-ACTIVATIONS = {"pairs": 14_000, "features": 2_000, "boards": 500_000}
+ACTIVATIONS = {"pairs": 14_000, "features": 530, "boards": 500_000}
 """By network, the numbers of a row that it keeps for backpropagation."""
 FRAMES = {"pairs": None, "features": 1, "boards": 4}
 """By network, the boards in a stack; None: it reads pairs."""
