@@ -144,11 +144,6 @@ PRIVATE = (
     ),
     RayNames(
         CONFIG,
-        ("_torch_grad_scaler_class", "_torch_lr_scheduler_classes"),
-        "Gradient scalers and PyTorch's schedules would be passed over where optimizers step.",
-    ),
-    RayNames(
-        CONFIG,
         ("_module_to_env_connector", "_env_to_module_connector"),
         "A connector that the batched runner does not run would be passed over in silence.",
     ),
