@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that modules, files and names in backticks exist: in docstrings and pages.
+"""Checks that names of modules, attributes and files in backticks exist.
 
     python maintainers/names.py      exit code 1, and a line for each name that is not there
 
