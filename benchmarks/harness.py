@@ -1,4 +1,4 @@
-"""What benchmarks share: their options, their progress, and the JSON that ``--json`` asks for."""
+"""Options, progress and JSON output that benchmarks share."""
 
 import argparse
 import importlib.util

@@ -1,4 +1,4 @@
-"""The road to a strong player, from nothing: evolve a style, clone it, and train the clone against a league.
+"""Trains a strong player: evolves a style, clones it, trains the clone.
 
 Four commands in a row, each of which resumes where it was stopped; so does this one, with the same folder.
 Needs PyTorch, and openskill for ratings.

@@ -1,4 +1,4 @@
-"""A curriculum by ``territorial.evaluate``: a player moves on when it is surely good enough where it is.
+"""A curriculum by ``territorial.evaluate``, with stages that a player must pass.
 
 There is a ladder of scenarios. In every round the player has some children; all are evaluated on the present
 step, and the best goes on. Whether to climb is not decided by the games that chose it, which flatter it, but

@@ -1,4 +1,4 @@
-"""A policy that encodes the board once a game and reads it for every agent, in plain PyTorch.
+"""A policy that encodes each board once for all agents, in PyTorch.
 
 All agents of a game see one board. A network that reads it from the view of each agent runs its convolutions
 once an agent; this one runs them once a game, whatever the number of agents:

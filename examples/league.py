@@ -1,4 +1,4 @@
-"""League play with RLlib at full size: 8 learning agents, 12 bots and 12 frozen opponents in one game.
+"""A full-size RLlib league: 8 learning agents, 12 bots, 12 frozen opponents.
 
 One network of 4.9 million parameters learns from all 8 agents; after every iteration a copy of it is frozen
 and joins the opponents. At the end the network plays a few games against the untrained one.

@@ -1,4 +1,4 @@
-"""League play on RLlib's old API stack: one policy learns among 32 bots and 32 frozen copies of it.
+"""A league on RLlib's old API stack, with 32 frozen copies.
 
 This is the configuration with which people run out of memory: 65 policies, ``policies_to_train=["p0"]``,
 batches of 64 and minibatches of 16, two runners, 256 x 256 cells and 32 players. What differs is what

@@ -1,4 +1,4 @@
-"""PPO on pairs in two processes, one that plays and one that learns, with a league and without RLlib.
+"""PPO on ``pairs`` in two processes, with a league but without RLlib.
 
 The league's frozen copies are exported in whole numbers and sit in the engine like bots, so that they take
 no time of Python. Most games are against one kind of opponent, drawn more often the less it is beaten; in
@@ -293,12 +293,12 @@ class KindGames:
             actions[alive] = chosen["action"]
             seen, rewards, ends, cuts, info = self.env.step(actions)
             steps.append({"rows": rows | chosen, "alive": alive, "reward": rewards, "end": ends | cuts})
-            for k in np.flatnonzero(info["ended"]).tolist():
+            for k in np.flatnonzero(info["is_over"]).tolist():
                 places = self.env.game.state.doubled_place[k, 1:] / 2
                 self.ended.append((self.players[k], np.where(places > 0, places, np.nan)))
                 self.players[k] = self._deal(k, order)
                 self.env.reset_game(k)
-            if info["ended"].any():
+            if info["is_over"].any():
                 seen = self.env.observe()
             alive = self._alive()
         last = np.zeros(shape, np.float32)

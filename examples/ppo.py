@@ -1,4 +1,4 @@
-"""PPO in one file on the native vector environment: a few seats learn with one network, among bots.
+"""PPO in one file on the vector environment, against bots.
 
 Three networks can learn, each from a form of observation:
 
@@ -232,7 +232,7 @@ def mean_place(args: Args, network: ActorCritic, seed: int) -> tuple[float, floa
     while not has_ended.all():
         actions = choose(network, seen, (args.eval_games, args.agent_seats))["actions"]
         seen, *_, info = env.step(actions.numpy())
-        has_ended |= info["ended"]
+        has_ended |= info["is_over"]
     # The agents of a game share its luck: a game is one draw.
     places = info["place"].mean(axis=1)
     return float(places.mean()), float(Z * places.std(ddof=1) / len(places) ** 0.5)
@@ -283,7 +283,7 @@ def train(args: Args, goes_on: Callable[[int, float], bool] | None = None) -> tu
             step["rewards"] = torch.from_numpy(rewards)
             step["dones"] = torch.from_numpy(ends | cuts).float()
             steps.append(step)
-            if info["ended"].any():
+            if info["is_over"].any():
                 places += info["final_info"]["place"].ravel().tolist()
                 illegal += int(info["final_info"]["illegal"].sum())
         batch = batch_of(args, frames, steps, choose(network, seen, shape)["values"])

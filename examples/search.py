@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One-ply search: tries some moves in copies of the game, plays each on at random, and takes the best.
+"""One-ply search: tries moves in copies of the game.
 
     python examples/search.py                   a minute or two on one core
     python examples/search.py --games 4 --candidates 4 --rollouts 2     whether it runs

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Evaluates 64 mutated styles of a bot in one batch, at the speed of the engine, and prints the best.
+"""Evaluates 64 mutated styles of a bot in one batch.
 
     python examples/style_search.py
 

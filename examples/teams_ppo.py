@@ -1,4 +1,4 @@
-"""PPO for teams in one file: allies learn with one network and one reward, against a team of bots.
+"""PPO for teams in one file: allies share network and reward.
 
 All allies act by one ``PairPolicy``, each on its own numbers. They can attack enemies and give to allies.
 Their reward is that of the team. What estimates the return, the critic, is one of two:
@@ -206,7 +206,7 @@ def train(args: TeamArgs) -> Team:
             step["ends"] = torch.from_numpy(terminations | truncations).float()
             steps.append(step)
             rows = rows_of(args, env, team, seen)
-            if info["ended"].any():
+            if info["is_over"].any():
                 places += info["final_info"]["place"][:, 0].tolist()
         kept = {name: torch.stack([step[name] for step in steps]) for name in steps[0]}
         with torch.no_grad():
@@ -245,7 +245,7 @@ def wins_of(args: TeamArgs, team: Team, seed: int, *, gives: bool) -> tuple[floa
         gifts += int(((actions >= FIRST_GIFT) & plays).sum())
         launches += int(((actions > 0) & plays).sum())
         seen, *_, info = env.step(actions.numpy())
-        has_ended |= info["ended"]
+        has_ended |= info["is_over"]
     won = (info["place"][:, 0] == 1).astype(float)
     return float(won.mean()), float(Z * won.std(ddof=1) / len(won) ** 0.5), gifts / max(1, launches)
 

@@ -1,4 +1,4 @@
-"""A league in a plain torch loop: the network of ``ppo.py`` learns among frozen copies of itself and bots.
+"""A league in a plain PyTorch loop, with frozen copies and bots.
 
 The ``territorial.league.League`` says who plays the next game, hears how games ended, and when a copy is due;
 the copies' weights are in a ``SnapshotStore``. Everything that is needed to go on is in one folder: run it
@@ -88,7 +88,7 @@ class LeagueGames:
         both = np.concatenate([actions, theirs.reshape(len(actions), FROZEN, 2)], axis=1)
         _, rewards, _, _, info = self.env.step(both)
         alive = info["alive"][:, :LEARN].any(axis=1)
-        ended = info["ended"] | ~alive
+        ended = info["is_over"] | ~alive
         for k in np.flatnonzero(ended).tolist():
             places = self.env.game.state.doubled_place[k, 1:] / 2
             self.league.record(self.players[k], np.where(places > 0, places, np.nan))

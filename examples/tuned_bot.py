@@ -1,4 +1,4 @@
-"""A bot of four numbers, for the examples that evolve players: enough to play well or badly."""
+"""A bot with four parameters, for the examples that evolve players."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""IPPO with AgileRL: agents whose names begin alike share a network.
+"""IPPO with AgileRL: agents with a common name prefix share a network.
 
 pip install agilerl
 python examples/with_agilerl.py

@@ -1,4 +1,4 @@
-"""PPO in the manner of CleanRL's multi-agent loop: SuperSuit lays all agents of all games side by side.
+"""PPO like CleanRL's multi-agent loop, on SuperSuit's stacked agents.
 
     pip install supersuit torch
     python examples/with_cleanrl.py

@@ -1,4 +1,4 @@
-"""PPO with PufferLib, which knows no masks: a launch that is not legal holds.
+"""PPO with PufferLib, without masks: illegal launches hold.
 
 pip install pufferlib
 python examples/with_pufferlib.py

@@ -1,4 +1,4 @@
-"""DQN with Tianshou: a learner for each agent, all of one network, which take turns.
+"""DQN with Tianshou: one shared network for agents that take turns.
 
 pip install tianshou
 python examples/with_tianshou.py

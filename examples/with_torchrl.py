@@ -1,4 +1,4 @@
-"""PPO with TorchRL: one network for all agents, which never launches what is not legal.
+"""PPO with TorchRL: one network with masked actions for all agents.
 
 pip install torchrl
 python examples/with_torchrl.py

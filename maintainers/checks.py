@@ -46,7 +46,14 @@ LEAGUE = (
 
 CHECK: list[list[list[CheckPart]]] = [
     # Steps one after the other, in each step lanes side by side, in each lane parts one after the other.
-    [[CheckPart("style", ["ruff check .", "ruff format --check .", "lint-imports"])]],
+    [
+        [
+            CheckPart(
+                "style",
+                ["ruff check .", "ruff format --check .", "lint-imports", "python maintainers/names.py"],
+            )
+        ]
+    ],
     [
         [CheckPart("machine-code", ["python maintainers/machine_code.py native"])],
         [CheckPart("types", ["mypy"]), CheckPart("docs", ["python bootstrap.py docs"])],

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Derives the lands of the real world that are part of the package, once: territorial/maps/lands/.
+"""Derives the lands of territorial/maps/lands/ from public data.
 
     python -m venv lands && lands/bin/pip install numpy numba gymnasium pettingzoo global-land-mask==1.0.0
     PYTHONPATH=. lands/bin/python maintainers/derive_lands.py            write the files
@@ -123,10 +123,10 @@ def main(argv: list[str] | None = None) -> int:
         for point in LEFT_OUT.get(name, ()):
             leave_out(cells, FRAMES[name], point)
         table[name] = describe(name, cells)
-        code |= settle(FOLDER / f"{name}.png", picture_of(name, cells), check=parsed.check)
+        code |= write_or_compare(FOLDER / f"{name}.png", picture_of(name, cells), check=parsed.check)
         print(f"{name:14} {table[name]}", flush=True)
     text = json.dumps({"source_sha256": SOURCE_SHA256, "lands": table}, indent=2) + "\n"
-    return code | settle(FOLDER / TABLE, text.encode(), check=parsed.check)
+    return code | write_or_compare(FOLDER / TABLE, text.encode(), check=parsed.check)
 
 
 def load_source() -> Callable[[Degrees, Degrees], Mask]:
@@ -196,7 +196,7 @@ def picture_of(name: str, cells: Mask) -> bytes:
     return png_file(cells)
 
 
-def settle(path: Path, content: bytes, *, check: bool) -> int:
+def write_or_compare(path: Path, content: bytes, *, check: bool) -> int:
     """Write ``content`` to ``path``, or return 1 if that would change it."""
     is_same = path.exists() and path.read_bytes() == content
     if check and not is_same:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The environments in which checks run, each with the wheel of this checkout, below `build/checks`.
+"""The environments of the checks, each with the wheel of this checkout.
 
 python maintainers/environments.py full ends     make these, or bring them up to date
 python maintainers/environments.py constraints   write `.ci/constraints.txt` anew, with the newest releases

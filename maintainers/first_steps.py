@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plays a first step of each interface, and fails if numba is imported for it.
+"""Plays a first step of each interface; fails if numba is imported.
 
     python maintainers/first_steps.py               each in a process of its own
     python maintainers/first_steps.py make_vec      one of them, in this process

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts and draws the layers of the code: the modules and packages right below each top package.
+"""Counts and draws the layers of packages, and fills their tables.
 
     python maintainers/layers.py                how many packages, layers and arrows there are
     python maintainers/layers.py --draw         the pictures and tables of docs/architecture.md

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the machine code of all kernels ahead of time, as a library for each level of processors.
+"""Makes libraries of all kernels ahead of time, per processor level.
 
     python maintainers/machine_code.py native             for the processor at hand
     python maintainers/machine_code.py linux-x86_64-v3 linux-arm64

@@ -1,4 +1,4 @@
-"""Writes how Python calls the kernels of a library: LLVM's code that reads arguments as Python has them.
+"""Writes the LLVM code by which Python calls kernels of a library.
 
 Of each kernel there is one function. It is given the address of the tuple of arguments, and that of what this
 Python is like (``PYTHON_AT`` of ``territorial.jit.arguments``). It calls the first form of the kernel that is

@@ -1,4 +1,4 @@
-"""A walk through the package, on which every kernel is called in each form in which the package calls it."""
+"""Calls every kernel in each form in which the package calls it."""
 
 import sys
 from importlib.abc import Loader, MetaPathFinder

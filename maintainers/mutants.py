@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draw the faults that are put into the sources one at a time, to see how many of them the tests find.
+"""Puts faults into the sources and counts how many the tests find.
 
 In a clone that nothing else uses, as the sources change while it runs, in its environment with all extras:
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the sources of the notebooks and writes them, with what they show, to docs/tutorials.
+"""Runs the sources of notebooks and writes them to docs/tutorials.
 
 Those in PLAIN are written without outputs, too, beside their source: to be run elsewhere, such as on Colab.
 

@@ -1,4 +1,4 @@
-"""Runs parts of checks side by side, with logs, a table of seconds, and what repeats a failure."""
+"""Runs parts of checks side by side, with logs and times."""
 
 import os
 import signal

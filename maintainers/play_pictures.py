@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the pictures of docs/playing.md: moments of a game, as Chromium shows the page that plays it.
+"""Makes the pictures of docs/playing.md in Chromium.
 
 PYTHONPATH=. python maintainers/play_pictures.py docs/images
 PYTHONPATH=. python maintainers/play_pictures.py docs/images teams     that of a game of teams alone

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the tests and examples that come with trainers and interfaces, with our environments for theirs.
+"""Runs tests and examples of trainers on our environments.
 
     python maintainers/programs_of_others.py            all, each in a process of its own; then a table
     python maintainers/programs_of_others.py NAME       one of them, in this process

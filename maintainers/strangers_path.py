@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Goes a stranger's way, from nothing but Python and pip, and prints the command and seconds of each step.
+"""Times the path of a new user, from installation to a policy.
 
     python maintainers/strangers_path.py                        some ten minutes on two free cores
     python maintainers/strangers_path.py --without-training     the core alone: a picture and a game
@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 
 ROOT = Path(__file__).resolve().parents[1]
 DEMO = "territorial demo --picture first.png"
-PLAY = "territorial play --num-players 4 --height 64 --width 64 --opponent novice --pace step"
+PLAY = "territorial play --num-players 4 --set height=64 --set width=64 --opponent novice --pace step"
 TRAIN = "territorial train runs/first --preset quick"
 SHOW = "territorial league show runs/first --plots plots"
 EIGHTH, QUARTER = 4, 6
@@ -79,14 +79,9 @@ class Stranger:
 def play(stranger: Stranger) -> float:
     """Play a whole game through the server of the page; return the place of the player."""
     began = clock()
-    process = stranger.start(f"{PLAY} --no-open --port 0 --json -", subprocess.PIPE)
+    process = stranger.start(f"{PLAY} --no-open --port 0", subprocess.PIPE)
     assert process.stdout is not None
-    text = ""
-    for line in process.stdout:  # an object that says where the page is
-        text += line
-        if line == "}\n":
-            break
-    url = urlsplit(json.loads(text)["url"])
+    url = urlsplit(process.stdout.readline().split()[2])  # of the line "play at URL (Ctrl-C stops)"
     connection = http.client.HTTPConnection(url.netloc, timeout=600)
     connection.request("GET", f"{url.path}seat")
     situations, last, place = connection.getresponse(), -1, None

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the pictures of docs/watching.md: the page as Chromium shows it, in the middle of a game.
+"""Makes the pictures of docs/watching.md in Chromium.
 
 PYTHONPATH=. python maintainers/watch_pictures.py docs/images/watch.png
 PYTHONPATH=. python maintainers/watch_pictures.py docs/images/watch-teams.png teams

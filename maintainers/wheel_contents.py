@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Looks into wheels: nothing is missing, nothing too much, and they are small.
+"""Checks the contents and sizes of wheels.
 
     python maintainers/wheel_contents.py                 the wheel below `build/checks`
     python maintainers/wheel_contents.py dist/*.whl

@@ -1,4 +1,4 @@
-"""Puts the machine code for one system into a wheel: a hook of hatchling, which builds it.
+"""Hatchling hook that puts the machine code into a wheel.
 
 The variable ``TERRITORIAL_WHEEL`` names the system, such as "linux-x86_64"; ``maintainers/wheels.py`` sets
 it. Without it the wheel is for every system, and numba compiles the kernels there.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Builds what is published: the sdist, a wheel for every system, and those with machine code.
+"""Builds the sdist and the wheels that are published.
 
     python maintainers/machine_code.py all && python maintainers/wheels.py
 

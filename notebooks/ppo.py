@@ -74,7 +74,7 @@ def rollout(observations, info):
         kept["value"].append(values)
         kept["reward"].append(torch.from_numpy(rewards).float().flatten())
         kept["done"].append(torch.from_numpy(terminated | truncated).float().flatten())
-        if info["ended"].any():
+        if info["is_over"].any():
             places += info["final_info"]["place"].ravel().tolist()
     return {key: torch.stack(rows) for key, rows in kept.items()}, observations, info, places
 

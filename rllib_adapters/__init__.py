@@ -1,4 +1,4 @@
-"""RLlib on top of :mod:`territorial`; it needs ``pip install 'territorial-env[rllib]'``.
+"""RLlib adapters for :mod:`territorial`: environments, modules, runners and leagues.
 
 Importing this package alone is quick: the public names import ray and torch when they are first asked for. It
 is an ImportError where they are not installed or Ray is too old.

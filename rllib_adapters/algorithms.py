@@ -1,4 +1,4 @@
-"""RLlib's algorithms, which also keep a league, and send new runners the current table and settings."""
+"""RLlib algorithms that train a league: PPO, IMPALA and APPO."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One call that puts environment, modules, pool and connectors into an algorithm's configuration."""
+"""``configure``: prepares an RLlib ``AlgorithmConfig`` for these environments."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""RLlib's old API stack: environment, model and policies that stay small; docs/old_api_stack.md is the guide.
+"""RLlib's old API stack: environment, model and policies with small memory.
 
-It is for users who cannot leave the old stack yet: the new one shares frames and weights, which this cannot.
+docs/old_api_stack.md is the guide. It is for users who cannot leave the old stack yet: the new one shares
+frames and weights, which this cannot.
 Every observation is one row of bytes. A ``Dict`` would be flattened to float32: a byte of eight cells would
 take four, and with a one-hot board a cell would take 132 times four.
 """
@@ -33,7 +34,7 @@ from territorial.observation.layout import ObsLayout
 
 
 class LegacyEnv(TerritorialMultiAgentEnv):
-    """A ``TerritorialMultiAgentEnv`` whose observations are uint8 (num_bytes,), see ``ByteRecord``.
+    """A ``TerritorialMultiAgentEnv`` with observations uint8 (num_bytes,), see ``ByteRecord``.
 
     Seats are "agent", for RLlib's policies to play, whether they learn or not, or a bot of the engine. There
     is no league: on the old stack opponents are policies of their own. The episode ends with the
@@ -199,7 +200,7 @@ class BotPolicy(Policy):
         raise NotImplementedError(f"{type(self).__name__} must have a method choose(rows)")
 
     def compute_actions(self, obs_batch: Any, *_: Any, **__: Any) -> tuple[Any, list[Any], dict[str, Any]]:
-        """Return what ``choose`` says, no state and no extras."""
+        """Return the actions of ``choose``, no state and no extras."""
         return np.asarray(self.choose(np.asarray(obs_batch)), np.int64), [], {}
 
     def get_weights(self) -> dict[str, Any]:
@@ -233,7 +234,7 @@ class SnapshotPolicy(BotPolicy):
         self.snapshot = snapshot
 
     def choose(self, rows: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
-        """Return what the snapshot's policy draws."""
+        """Return actions sampled from the snapshot's policy."""
         seen = self.record.tensors(torch.from_numpy(np.array(rows)))
         actions: npt.NDArray[np.int64] = self._players.act([self.snapshot] * len(rows), seen).numpy()
         return actions

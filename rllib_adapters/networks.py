@@ -37,7 +37,7 @@ class Network:
 NETWORKS: dict[str, Network] = {
     "pairs": Network("rllib_adapters.modules.pairs:PairModule", "pairs", 14_000, {}),
     "features": Network(
-        "rllib_adapters.modules.board:FeatureModule", "packed", 2_000, {"trunk": {"width": 64}}
+        "rllib_adapters.modules.board:FeatureModule", "packed", 530, {"trunk": {"width": 64}}
     ),
     "boards": Network("rllib_adapters.modules.board:ReferenceModule", "packed", 500_000, {}, frames=4),
 }

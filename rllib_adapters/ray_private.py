@@ -1,4 +1,4 @@
-"""What is relied on of Ray that Ray does not promise to keep: the list, and the longer ways to it.
+"""The parts of Ray used here that Ray does not promise.
 
 Private names that any module here reads, sets, calls or overrides are in :data:`PRIVATE`; docstrings of
 methods that override one say which. What is imported by its public name is in :data:`UNDOCUMENTED`. One name
@@ -141,11 +141,6 @@ PRIVATE = (
         ("_rl_module_spec",),
         "Settings of modules could not be changed in a frozen configuration.",
         "config.rl_module_spec, a copy in both releases",
-    ),
-    RayNames(
-        CONFIG,
-        ("_torch_grad_scaler_class", "_torch_lr_scheduler_classes"),
-        "Gradient scalers and PyTorch's schedules would be passed over where optimizers step.",
     ),
     RayNames(
         CONFIG,

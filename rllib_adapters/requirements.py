@@ -1,4 +1,4 @@
-"""Whether what this package needs is installed, found out without importing it."""
+"""Checks that PyTorch and a tested Ray are installed, without importing them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ANY_RAY = "TERRITORIAL_ANY_RAY"
 
 
 def check_requirements() -> None:
-    """Raise ImportError if torch or Ray is missing, or Ray is older or newer than what is tested."""
+    """Raise ImportError if torch or Ray is missing, or Ray is of an untested release."""
     for name in ("torch", "ray"):
         if _version(name) is None:
             raise ImportError(f"rllib_adapters needs {name}, which is not installed: {INSTALL}", name=name)

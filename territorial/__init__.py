@@ -1,4 +1,4 @@
-"""territorial-env: a fast simulator of a territorial conquest game for multi-agent reinforcement learning."""
+"""A fast simulator of a territorial conquest game for multi-agent reinforcement learning."""
 
 import territorial._interrupts  # noqa: F401  # first of all: the rest takes time
 

@@ -1,4 +1,4 @@
-"""Ctrl-C, and other signals, as the command begins or ends: a line, an exit code, and no traceback.
+"""Handles Ctrl-C and other signals while the command starts or ends.
 
 ``territorial`` and ``python -m territorial`` import for half a second before their own first line runs, and
 an exception in the middle of that may be swallowed, or told, by any of the packages. So the process ends in
@@ -20,7 +20,7 @@ _NAMES = ("territorial", "territorial.exe")
 
 
 def is_command(argv: list[str], orig_argv: list[str]) -> bool:
-    """Return whether ``sys.argv`` and ``sys.orig_argv`` are those of the command, and of no child of it."""
+    """Return whether ``sys.argv`` and ``sys.orig_argv`` belong to the command, and to no child of it."""
     started = argv[0] if argv else ""
     if started == "-m":  # the module is still being looked for
         return "-mterritorial" in orig_argv or ("-m", "territorial") in pairwise(orig_argv)

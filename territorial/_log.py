@@ -1,4 +1,4 @@
-"""What is said on stderr: the logger of both packages, and a line for what takes a while."""
+"""The logger of both packages, which writes progress and warnings to stderr."""
 
 import logging
 import sys
@@ -17,7 +17,7 @@ def is_quiet() -> bool:
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Return whether a stream is a terminal; None is what a process without a console has instead of one."""
+    """Return whether a stream is a terminal; None is the stream of a process without a console."""
     return stream is not None and stream.isatty()
 
 

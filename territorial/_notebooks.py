@@ -1,16 +1,16 @@
-"""What shows itself in notebooks: its classes are in low layers, and what draws it is in a higher one."""
+"""``ShownInNotebooks``: base class of objects that notebooks display."""
 
 from functools import singledispatch
 
 
 @singledispatch
 def html_of(shown: object) -> str | None:
-    """Return ``shown`` as HTML, None for what has none; ``territorial.browser.web`` says what has."""
+    """Return ``shown`` as HTML, or None; ``territorial.browser.web`` defines how."""
     return None
 
 
 class ShownInNotebooks:
-    """A base class of what a notebook shows as HTML."""
+    """Base class of objects that notebooks show as HTML."""
 
     def _repr_html_(self) -> str | None:
         return html_of(self)

@@ -1,4 +1,4 @@
-"""Constants: names, codes and versions that every other module shares; pure data, no imports.
+"""Names, codes and versions that all modules share; imports nothing.
 
 Numbers that a user may change live in :class:`territorial.GameConfig`; what stands here is fixed
 because files, digests and trained policies depend on it.

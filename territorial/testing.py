@@ -1,4 +1,4 @@
-"""``check_env``: what trainers rely on, looked for in an environment with all of its wrappers."""
+"""``check_env``: tests an environment and its wrappers for trainers' assumptions."""
 
 import copy
 import io
@@ -32,7 +32,7 @@ TRAINERS = {
 
 
 class Step(NamedTuple):
-    """What a step returned, everything by agent; of a reset only observations and infos."""
+    """The values that a step returned, by agent; of a reset only observations and infos."""
 
     observations: Mapping[Any, Any]
     rewards: Mapping[Any, Any] = {}
@@ -46,7 +46,7 @@ ON_RESET = "observations", "infos"
 
 
 def check_env(make: Callable[[], Any], seed: int = 0, *, max_steps: int = 500) -> None:
-    """Check an environment with all of its wrappers for what makes trainers fail or learn from wrong numbers.
+    """Check an environment and its wrappers for faults that break or mislead trainers.
 
     Random episodes are played by the masks that are shown: observations lie in their spaces and no later step
     overwrites them, rewards and ends are complete, masks fit the actions and the moment, eliminated agents

@@ -14,33 +14,25 @@ pytestmark = pytest.mark.checkout
 ROOT = Path(__file__).parents[1]
 
 
-def test_the_tables_are_those_of_the_code():
-    command = [sys.executable, ROOT / "maintainers" / "layers.py", "--check"]
+@pytest.mark.parametrize("program", [["layers.py", "--check"], ["names.py"]])
+def test_tables_are_those_of_the_code_and_names_exist(program):
+    command = [sys.executable, ROOT / "maintainers" / program[0], *program[1:]]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize(
-    "name",
-    sorted(
-        set(re.findall(r"`((?:\w+/)+(?:\w+\.\w+)?)`", (ROOT / "docs" / "architecture.md").read_text("utf-8")))
-    ),
-)
-def test_files_that_the_page_names_exist(name):
-    assert (ROOT / name).exists() or (ROOT / "territorial" / name).exists()
 
 
 def read(name):
     return (ROOT / name).read_text(encoding="utf-8")
 
 
-def test_the_citation_has_the_version_and_the_authors_of_the_package():
+def test_citations_have_the_version_and_the_authors_of_the_package():
     project = tomllib.loads(read("pyproject.toml"))["project"]
     citation = read("CITATION.cff")
     assert re.search(r"^version: (.*)$", citation, re.MULTILINE)[1] == territorial.__version__
     assert re.search(r"^license: (.*)$", citation, re.MULTILINE)[1] == project["license"]
     assert [author["name"] for author in project["authors"]] == re.findall(r"- name: (.*)", citation)
-    assert f"version = {{{territorial.__version__}}}" in read("README.md")
+    for page in ("README.md", "docs/index.md"):
+        assert f"version = {{{territorial.__version__}}}" in read(page)
 
 
 def test_the_changelog_has_the_version_or_what_comes_into_it():

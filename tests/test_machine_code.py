@@ -301,7 +301,7 @@ def test_what_the_library_cannot_give_numba_compiles(edited, makers, tmp_path, r
         damage(Path(package, "jit", "machine_code"), "a bit")
     done = run(WHO_MADE, root=tmp_path, without_numba=makers is None)
     bad, made_by, of_infos, changed = done.stdout.splitlines()
-    assert changed == (edited and f"{edited}.py")
+    assert not edited or f"{edited}.py" in changed.split()
     assert (bad, made_by) == ("0", makers or "library library")
     assert int(of_infos) == int(edited == "engine/step") or edited != "envs/infos"
     assert done.stderr.count("numba compiles kernels") == (makers is not None)
@@ -450,17 +450,17 @@ def test_a_step_that_fails_is_an_error_of_the_caller():
 
 
 def test_what_a_kernel_returns_is_not_written_over_what_is_bound():
-    held = BoundArguments((5, np.arange(3), 2.5))
-    kept = (ctypes.c_uint64 * held.num_words).from_address(held.address)
+    bound = BoundArguments((5, np.arange(3), 2.5))
+    kept = (ctypes.c_uint64 * bound.num_words).from_address(bound.address)
     before = [*kept]
 
     def called(address):
         words = (ctypes.c_uint64 * 3).from_address(address)
-        assert words[0] == held.address
+        assert words[0] == bound.address
         words[1], words[2] = 99, 98
         return 0
 
-    entry_to(called, "none").call(held)
+    entry_to(called, "none").call(bound)
     assert [*kept] == before
     assert before[0] == 5
 

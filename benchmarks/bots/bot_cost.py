@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What bots and networks cost a step, compared with the same games replayed from their launches.
+"""Times bots and networks per step, beside replayed launches.
 
     python benchmarks/bots/bot_cost.py                  all bots, the line-ups and champion-1, some minutes
     python benchmarks/bots/bot_cost.py --bot-names drip,vulture,champion-1

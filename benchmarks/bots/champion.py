@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Examines the champion, or any bot: against every other bot, at full size, and in games of other kinds.
+"""Evaluates the champion, or any bot, against every other bot.
 
     python benchmarks/bots/champion.py upstart            a minute of processor time
     python benchmarks/bots/champion.py net:runs/pairs/network.safetensors --json pairs.json

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The same road from several seeds: the processor time of each step, the strength, and how far they differ.
+"""Trains the champion from several seeds, and compares strength and time.
 
     python examples/champion.py runs/champion
     python examples/champion.py runs/second --seed 1

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures how games end: won or cut by the limit, when, and how they get there.
+"""Measures how games end: by a win or at the limit.
 
     python benchmarks/bots/endings.py                                   five minutes of processor time
     python benchmarks/bots/endings.py --set attackers_per_defender=1    the same under another constant

@@ -1,4 +1,4 @@
-"""Games in which a player is examined: its seats among bots, on maps and seeds that nothing learned from."""
+"""Evaluation games: the seats, maps and seeds of an examined player."""
 
 import argparse
 from collections.abc import Callable, Sequence

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the PyTorch decoder on an NVIDIA GPU against the one for numpy, to the bit, and times it there.
+"""Checks the PyTorch decoder on a GPU to the bit; times it.
 
     python benchmarks/decode/decode_cuda.py     some minutes, most of them for the compiler
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares the speed of two revisions: on the same machine, in turn, part by part.
+"""Compares the speed of two revisions on one machine, part by part.
 
     python benchmarks/engine/compare.py                     the last commit with the files as they are
     python benchmarks/engine/compare.py v0.1 HEAD           two revisions

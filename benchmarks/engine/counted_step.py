@@ -26,11 +26,11 @@ def play(part: str, games: int, side: int) -> str:
     game = parts.spread_out(**parts.BATCHES[part])
     with mock.patch.object(ThreadPool, "run", autospec=True) as shared:
         game.step()
-    pool, step, (held, *_) = shared.call_args.args
+    pool, step, (bound, *_) = shared.call_args.args
     for first in (games, 0):  # a queue whose next game is beyond the last holds none
         pool.queues[0, NEXT], pool.thread_states[0, STATE] = first, CALLED
         signal.raise_signal(BEGIN)
-        step(held)
+        step(bound)
         signal.raise_signal(END)
     digest = hashlib.blake2b(digest_size=8)
     for k in range(games):

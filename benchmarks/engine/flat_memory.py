@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plays a million environment steps over games that replace each other, and watches the memory.
+"""Plays a million environment steps and watches the memory.
 
     python benchmarks/engine/flat_memory.py                  full size, about half a minute
     python benchmarks/engine/flat_memory.py --size small     the same in seconds

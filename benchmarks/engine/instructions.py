@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts the instructions of a step, part by part: the same on every run, however busy the machine is.
+"""Counts the processor instructions of a step, part by part.
 
     python benchmarks/engine/instructions.py                 four parts, 8 games, some minutes
     python benchmarks/engine/instructions.py --num-games 2   a look

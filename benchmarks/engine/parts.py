@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times the engine part by part: rules, bots, tables, boards, resets, one game alone.
+"""Times parts of the engine: rules, bots, tables, boards, resets.
 
     python benchmarks/engine/parts.py                    all parts, half a minute
     python benchmarks/engine/parts.py --steps 100        a look

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""How the cost of a step goes with the number of games, the map, the players and the threads.
+"""Times a step by games, map size, players and threads.
 
     python benchmarks/engine/scaling.py                     all curves, some minutes
     python benchmarks/engine/scaling.py --only map --quick  one of them, in seconds
 
 Every point is a batch with games at all points of the first LIFE steps of their lives, stepped for a
 second; the result is the median over chunks. On a map of another size or with other numbers of players games
-go another way, so beside the time of a step stands what happens in it: cells that are taken. Every size has
-machine code of its own (but with --quick), which the first run has to compile.
+go another way, so beside the time of a step stands how many cells are taken in it.
 """
 
 import statistics

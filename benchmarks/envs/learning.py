@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains from nothing and checks that the result plays better than what takes no learning.
+"""Trains a policy from scratch and checks that it beats untrained players.
 
     python benchmarks/envs/learning.py                   RLlib, 64 x 64, 8 players: fifteen minutes, two cores
     python benchmarks/envs/learning.py --trainer example examples/ppo.py on a small map: five minutes
@@ -117,7 +117,7 @@ def score(player: Player, config: GameConfig, seats: list[str], games: int) -> S
     has_ended = np.zeros(games, np.bool_)
     while not has_ended.all():
         seen, *_, info = env.step(player(seen))
-        has_ended |= info["ended"]
+        has_ended |= info["is_over"]
     env.close()
     places = info["place"].mean(axis=1)  # the seats of a game share its luck: a game is one draw
     return Score(float(places.mean()), float(Z * places.std(ddof=1) / len(places) ** 0.5))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What ``make_vec`` costs on top of the bare engine, and how fast ``parallel_env`` is.
+"""Times ``make_vec`` beside the bare engine, and ``parallel_env``.
 
     python benchmarks/envs/vector_cost.py                 full size, two minutes
     python benchmarks/envs/vector_cost.py --size small    the same in seconds

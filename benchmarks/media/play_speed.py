@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How smoothly the pages of `territorial watch` and `territorial play` run: in Chromium, without a GPU.
+"""Times frames and clicks of the pages in Chromium, without a GPU.
 
     python benchmarks/media/play_speed.py            seven minutes
     python benchmarks/media/play_speed.py --quick    one film, one game without panels, some clicks
@@ -54,7 +54,7 @@ FILMS = {
 }
 """Games, and the ticks a second at which they are played."""
 CHAMPIONS = ("--opponent", "champion")
-LARGE = ("--height", "512", "--width", "512", "--num-players", "128", "--level", "easy")
+LARGE = ("--set", "height=512", "--set", "width=512", "--num-players", "128", "--level", "easy")
 OPENING_TICKS = 300
 """After these all touch each other, and there are attacks everywhere."""
 OPENING_PACE = 300
@@ -268,16 +268,13 @@ def played(
     browser: Browser, seed: int, folder: Path, *, has_panels: bool, options: Sequence[str] = CHAMPIONS
 ) -> Iterator[Page]:
     """Give a page that plays a game of ``territorial play``, in which all touch each other already."""
-    command = [sys.executable, "-m", "territorial", "play", "--no-open", "--port", "0", "--json", "-"]
+    command = [sys.executable, "-m", "territorial", "play", "--no-open", "--port", "0"]
     game = [*command, "--seed", str(seed), "--pace", str(OPENING_PACE), "--save", str(folder / "game.replay")]
     game += options
     with subprocess.Popen(game, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
             assert process.stdout is not None
-            lines: list[str] = []
-            while not lines or lines[-1] != "}\n":
-                lines.append(process.stdout.readline())
-            tab = open_tab(browser, json.loads("".join(lines))["url"], SCRIPT)
+            tab = open_tab(browser, process.stdout.readline().split()[2], SCRIPT)
             soon(tab, "document.activeElement.matches('#start [type=submit]')")
             tab.keyboard.press("Enter")
             soon(tab, "page.painter && page.frame >= 0 && !page.game.now.is_paused")

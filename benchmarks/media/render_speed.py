@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times the pictures of a whole game of 32 bots on 256 x 256 cells, every step of it, on one core.
+"""Times pictures of every step of a game on one core.
 
     python benchmarks/media/render_speed.py                  a minute
     python benchmarks/media/render_speed.py --size small     64 x 64 cells and 8 bots, in seconds

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures what a league takes at full size, beside what ``territorial info memory`` predicts.
+"""Measures the memory of a full-size league, beside the prediction.
 
     python benchmarks/memory/league_memory.py            half an hour, 8 GB of memory, 6 GB of disk
     python benchmarks/memory/league_memory.py --only "packed, small"
@@ -60,7 +60,7 @@ from territorial.observation.action_encoding import num_targets
 
 LEAGUE = Setup(parameters=4_900_000, driver_plays=0)
 """The league: 8 of 32 seats learn, 64 steps an iteration in minibatches of 16; only runners play."""
-TABLES = dataclasses.replace(LEAGUE, frames=1, parameters=70_000, activations=2_000)
+TABLES = dataclasses.replace(LEAGUE, frames=1, parameters=70_000, activations=1_100)
 """The same with networks on features, or on pairs."""
 SMALL = dataclasses.replace(
     LEAGUE,

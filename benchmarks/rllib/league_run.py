@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains a league for an hour with ``territorial train``, and finds out how good its main agent has become.
+"""Trains a league for an hour and measures its main agent.
 
     python benchmarks/rllib/league_run.py                  an hour and a quarter on two cores
     python benchmarks/rllib/league_run.py --minutes 5 --episodes 8

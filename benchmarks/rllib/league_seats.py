@@ -1,4 +1,4 @@
-"""Leagues as they are trained, for benchmarks: seats that learn, bots, and frozen seats of many snapshots."""
+"""Seats of benchmark leagues: learning agents, bots and frozen snapshots."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times how long a learner of RLlib takes for an update, on the processor and on a GPU.
+"""Times updates of an RLlib learner on the processor and on GPUs.
 
     python benchmarks/rllib/learner_speed.py                    boards and features
     python benchmarks/rllib/learner_speed.py --only features --size small   whether it runs

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains the league at full size while snapshots come and go: do memory and speed stay what they were?
+"""Trains a full-size league for long, watching memory and speed.
 
     python benchmarks/rllib/soak.py                     500 iterations, twenty minutes on two cores
     python benchmarks/rllib/soak.py --preset boards     the network over boards; hours

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times the sampling of leagues as they are trained, beside RLlib's own runner.
+"""Times the sampling of leagues, beside RLlib's own runner.
 
     python benchmarks/rllib/training_speed.py                        all networks, ten minutes
     python benchmarks/rllib/training_speed.py --only features pairs  these alone

@@ -1,4 +1,4 @@
-"""The decoders against the clock: one-hot planes of 16 agents, and other forms of boards.
+"""Times the decoders: one-hot planes of 16 agents, and other forms.
 
 Run once as tests in the ordinary way; `make bench` times them. `extra_info` holds the gigabytes a second
 that follow from the median.

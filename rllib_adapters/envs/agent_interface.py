@@ -1,4 +1,4 @@
-"""How RLlib's agents of a form of observations see the games of a batch, and how they act in them."""
+"""Observations and actions of RLlib agents, by form of observations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The games of a batched runner: one batch of the engine, with a light view of every game for RLlib.
+"""Games of a batched runner: one engine batch, one view per game.
 
 What came of games that are over is kept until the runner reads it.
 """
@@ -102,7 +102,7 @@ class BatchStep(NamedTuple):
 
 
 class GameView(MultiAgentEnv):
-    """What RLlib and ``configure.set_league`` ask of one game of a batch: agents, spaces and who plays.
+    """What RLlib and ``rllib_adapters.set_league`` ask of one game of a batch: agents, spaces and who plays.
 
     It is played through its ``TerritorialBatchEnv``. The players of the next game are drawn ahead; each time
     ``on_deal`` is called, and returns which of them are snapshots that act in the pool.

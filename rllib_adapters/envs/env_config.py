@@ -1,4 +1,4 @@
-"""What an environment for RLlib is made with: the ``env_config``, checked; and the names of its agents."""
+"""``EnvConfig``: the checked ``env_config`` of an environment, and agent names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who sits on which seat of a game, by the names of RLlib's agents and by those of the engine."""
+"""Seats of a game, by RLlib agent names and by engine names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The environments for RLlib's own runner: one game, of which the agents and the frozen seats are shown.
+"""Environments of one game for RLlib's own runner.
 
 Agents of a team may be grouped as one, for policies of whole teams.
 """

@@ -1,1 +1,1 @@
-"""A league in an algorithm: who plays, when snapshots are taken, where they are stored."""
+"""Leagues in RLlib algorithms: line-ups, snapshots and the store."""

@@ -1,4 +1,4 @@
-"""A league wired to RLlib: how games ended goes into it, gates freeze copies, and it says who plays next."""
+"""``LeagueCallback``: records results, opens gates and updates the line-ups."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def league_in(algorithm: Algorithm) -> League:
 
 
 def keeper_of(algorithm: Algorithm) -> LeagueCallback:
-    """Return what keeps the algorithm's league; ValueError if there is none."""
+    """Return the ``LeagueCallback`` of an algorithm; ValueError if it has none."""
     keeper = getattr(algorithm, "keeper", None)
     if keeper is None:
         raise ValueError("the algorithm has no league: make its config with configure_league(...)")
@@ -112,7 +112,7 @@ class LeagueCallback:
         set_league(algorithm, self.league.table())  # the first games were dealt before there were snapshots
 
     def update(self, algorithm: Algorithm, step: int) -> dict[str, Any]:
-        """Bring the league up to date, and the runners, after iteration ``step``; return what happened."""
+        """Update the league and the runners after iteration ``step``; return the events."""
         outcomes = outcomes_of(algorithm)
         for outcome in outcomes:
             self.league.record(*outcome)

@@ -1,4 +1,4 @@
-"""What is done to an algorithm that trains a league: freezing its modules, and changing who plays."""
+"""Freezes modules of an algorithm and changes the players of its games."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ _rows = lru_cache(maxsize=1)(rows_of_config)
 
 
 def network_of(module: type[PairModule], policy: Any, options: EnvConfig) -> NetworkFile | str:
-    """Return what the engine plays for ``policy``, or a text that says why it cannot."""
+    """Return the engine's network for ``policy``, or the reason why it has none."""
     if module.architecture != PairModule.architecture or type(policy) is not PairPolicy:
         return f"its architecture is {module.architecture!r}; the engine plays {PairModule.architecture!r}"
     if policy.teams:

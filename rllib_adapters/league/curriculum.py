@@ -1,4 +1,4 @@
-"""Other games while training goes on: settings of the environment changed between samples."""
+"""Changes settings of the games between samples of a training run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def set_env(algorithm: Algorithm, **changes: Any) -> None:
     share, any rule), ``seats`` or ``league``, ``end_when``, ``max_cycles``. The algorithm, its runners and
     its learners stay as they are; runners make new games, and those in progress are not played on:
     what was sampled of them has been handed over, and counts. To change nothing but the players, call
-    ``configure.set_league``, which lets games in progress end.
+    ``rllib_adapters.set_league``, which lets games in progress end.
 
     Another number of players or another size of the board is for modules whose weights fit any, such as a
     ``PairModule``, and for tables without snapshots, which are made for one size. The new settings

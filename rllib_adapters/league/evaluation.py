@@ -1,4 +1,4 @@
-"""Ray clusters: joining one, snapshots that its machines share, and games that its actors play."""
+"""Ray clusters: joining, shared snapshots, and games played by actors."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from typing import Any
 import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from territorial.evaluation.pool import GameChunk, Make, Record, Worker, records_of
+from territorial.evaluation.workers import GameChunk, Make, Record, Worker, records_of
 from territorial.league import SnapshotStore, UnknownSnapshotError
 from territorial.league.store import About, SnapshotBundle
 
 
 class OnRay:
-    """What plays the games of a match or an evaluation on a cluster::
+    """Plays the games of a match or an evaluation on a cluster::
 
         ray.init(address="auto")
         policies = {name: SnapshotPolicy(SharedStore("snapshots/"), name, trunks) for name in names}
@@ -103,7 +103,7 @@ AUTO = "auto"
 
 
 class ClusterError(ConnectionError):
-    """There is no such cluster; the message is one line on what to do."""
+    """There is no such cluster; the message says in one line how to get one."""
 
 
 def join(address: str) -> None:
@@ -139,7 +139,7 @@ def _knock(address: str) -> None:
 
 @contextmanager
 def joined(address: str, actors: int | None) -> Iterator[tuple[OnRay, type[SharedStore]]]:
-    """Within the block, this process is of a cluster: yield what plays there, and the stores to play from.
+    """Within the block this process belongs to a cluster: yield its actors and the stores to play from.
 
     ``actors``: that play; None: one for each CPU of the cluster. ClusterError if there is none.
     """
@@ -151,7 +151,7 @@ def joined(address: str, actors: int | None) -> Iterator[tuple[OnRay, type[Share
 
 
 def search_path() -> str:
-    """Return where this process finds modules, for those of Ray."""
+    """Return the module search path of this process, for the processes of Ray."""
     return os.pathsep.join(part for part in sys.path if part)
 
 
@@ -167,7 +167,7 @@ _senders: dict[tuple[str, str], Any] = {}
 
 
 class SharedStore(SnapshotStore):
-    """A ``SnapshotStore`` for algorithms whose processes are on several machines.
+    """A ``SnapshotStore`` for algorithms with processes on several machines.
 
     The machine on which the first process opens it is its home: there it is the store in ``path``, to which
     snapshots are added. Pickled and opened on another machine, it is a store in ``cache`` there, which gets

@@ -1,1 +1,1 @@
-"""Learners: what RLlib's algorithms need to learn from these games."""
+"""Learners of RLlib algorithms for these games."""

@@ -1,4 +1,4 @@
-"""What the configurations of all algorithms have beside RLlib's settings, checked as they are built."""
+"""Options that all algorithm configurations add to RLlib's settings."""
 
 from __future__ import annotations
 

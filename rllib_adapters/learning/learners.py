@@ -1,4 +1,4 @@
-"""RLlib's learners: Adam in one pass, modules that may get no rows, and batches whose rows share frames.
+"""RLlib learners: modules without rows, and rows that share frames.
 
 In the loss of PPO each row counts by a weight of its own, and likelihoods are computed without distributions.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import math
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -154,16 +154,8 @@ def likelihoods(logits: Tensor, actions: Tensor, heads: Sequence[int]) -> tuple[
     return logp, entropy
 
 
-FUSED_ON = ("cpu", "cuda")
-
-
-class LearnerUpdates(TorchLearner):
-    """The part of a learner that makes optimizers and lets them step; it comes before RLlib's learner.
-
-    Updates are those of RLlib's but for the rounding of Adam. RLlib looks at every gradient by itself, twice,
-    for numbers that are not finite. Here the norm of all of them says so at once. If any is not, or with
-    gradient scalers and PyTorch's own schedules, RLlib's own way is gone.
-    """
+class LearnerSetup(TorchLearner):
+    """The part of a learner that is set up otherwise than RLlib's; it comes before RLlib's learner."""
 
     def build(self) -> None:
         """Let modules learn in bfloat16 if asked to; called by RLlib."""
@@ -173,66 +165,25 @@ class LearnerUpdates(TorchLearner):
                 if self.should_module_be_updated(name):
                     learn_in_bf16(name, module.unwrapped())
 
-    def configure_optimizers_for_module(self, module_id: str, config: Any = None) -> None:
-        """Register a module's optimizer; called by RLlib."""
-        parameters = self.get_parameters(self.module[module_id])
-        if not can_be_fused(parameters):
-            super().configure_optimizers_for_module(module_id, config)
-            return
-        self.register_optimizer(
-            module_id=module_id,
-            optimizer=torch.optim.Adam(parameters, fused=True),
-            params=parameters,
-            lr_or_lr_schedule=config.lr,
-        )
-
-    def apply_gradients(self, gradients_dict: Mapping[Any, Tensor]) -> None:
-        """Update all weights; called by RLlib."""
-        is_fine = self.config.torch_skip_nan_gradients or bool(  # False for sums too large for float32, too
-            torch.nn.utils.get_total_norm(gradients_dict.values()).isfinite()
-        )
-        if self.config._torch_grad_scaler_class or self.config._torch_lr_scheduler_classes or not is_fine:
-            super().apply_gradients(gradients_dict)
-            return
-        parameters = self._params
-        for name, gradient in gradients_dict.items():
-            parameters[name].grad = gradient
-        for optimizer in optimizers_of(self):
-            optimizer.step()
-
     def set_state(self, state: Any) -> None:
-        """Go on from a state, whichever Adam wrote it; called by RLlib."""
+        """Go on from a state, with the moments in it; called by RLlib."""
         super().set_state(state)
-        for optimizer in optimizers_of(self):
-            if optimizer.defaults.get("fused"):
-                _keep_fused(optimizer)
+        for name in self.module.keys():  # noqa: SIM118 - it is no dict
+            for _, optimizer in self.get_optimizers_for_module(name):
+                keep_moments(optimizer)
 
 
-def can_be_fused(parameters: Iterable[Tensor]) -> bool:
-    """Return whether PyTorch has a fused Adam for all of these weights."""
-    return all(one.dtype == torch.float32 and one.device.type in FUSED_ON for one in parameters)
+def keep_moments(optimizer: torch.optim.Optimizer) -> None:
+    """Give the moments that were loaded to their weights, and settings their types.
 
-
-def optimizers_of(learner: Any) -> list[torch.optim.Optimizer]:
-    """Return the optimizers of all modules of a learner."""
-    modules = learner.module.keys()
-    return [one for name in modules for _, one in learner.get_optimizers_for_module(name)]
-
-
-def _keep_fused(optimizer: torch.optim.Optimizer) -> None:
-    """Let an optimizer that has loaded a state be as it was made: states have the settings of theirs.
-
-    Ray 2.55.1 does not find the weights that moments belong to, which are numbered in states.
+    Ray 2.55.1 makes tensors of the numbers in a state, so that PyTorch finds no weights by them.
     """
     for group in optimizer.param_groups:
         group |= {name: value for name, value in optimizer.defaults.items() if name != "lr"}
         group["lr"] = float(group["lr"])
     parameters = [one for group in optimizer.param_groups for one in group["params"]]
-    for key, moments in list(optimizer.state.items()):
-        parameter = parameters[key] if isinstance(key, int) else key
-        step = torch.as_tensor(moments["step"], dtype=torch.float32, device=parameter.device)
-        del optimizer.state[key]
-        optimizer.state[parameter] = {**moments, "step": step}
+    for key in [key for key in optimizer.state if isinstance(key, int)]:
+        optimizer.state[parameters[key]] = optimizer.state.pop(key)
 
 
 # ---- bfloat16 --------------------------------------------------------------------------------------------
@@ -308,7 +259,7 @@ class WholeStates:
             super().set_state(state)  # type: ignore[misc]
 
 
-class TerritorialPPOLearner(LearnerUpdates, PPOTorchLearner):
+class TerritorialPPOLearner(LearnerSetup, PPOTorchLearner):
     """PPO where a learner of several may get no rows of a module, as when it did not play.
 
     The gradients of a module are the mean over the learners that have rows of it. RLlib's own hooks
@@ -390,7 +341,7 @@ def _mean_gradient(parameter: Any) -> torch.Tensor:
     return parameter.grad
 
 
-class TerritorialIMPALALearner(WholeStates, LearnerUpdates, IMPALATorchLearner):
+class TerritorialIMPALALearner(WholeStates, LearnerSetup, IMPALATorchLearner):
     """IMPALA with the frames of a batch: batches wait in queues, and their frames wait with them.
 
     A thread makes batches and another one learns from them; each hands its own frames to the modules, see

@@ -1,4 +1,4 @@
-"""Which rows of a batch are learned from: all, those in which there was a choice, or a drawn part.
+"""Selects the rows of a batch that a learner uses.
 
 Advantages are computed from the values that runners sent, where the weights of the learner are those of the
 runners.

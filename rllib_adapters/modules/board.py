@@ -1,4 +1,4 @@
-"""RLModules that read packed boards: a base class for custom networks, and a reference."""
+"""RLModules on packed boards: a base class and a reference network."""
 
 from __future__ import annotations
 

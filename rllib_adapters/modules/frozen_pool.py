@@ -1,4 +1,4 @@
-"""The module that plays all frozen seats, so that RLlib has one module for them however many there are."""
+"""``FrozenPool``: the single module that plays all frozen seats."""
 
 from __future__ import annotations
 

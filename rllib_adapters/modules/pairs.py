@@ -1,4 +1,4 @@
-"""The small network on pairs as an RLModule, and the distribution of its actions."""
+"""``PairModule``: the network on pairs as an RLModule, with its distribution."""
 
 from __future__ import annotations
 

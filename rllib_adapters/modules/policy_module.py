@@ -1,4 +1,4 @@
-"""What modules that learn through a network ``policy`` have in common, whatever they observe."""
+"""Base class of modules that learn through a ``policy`` network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames once: what all agents of a game see is handed to the modules once and not in every row."""
+"""``SharedFrames``: hands the board of a game to modules only once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _held_frames() -> WeakKeyDictionary[Any, Any]:
 
 
 class ModuleFrames:
-    """What a module needs to read rows that share frames.
+    """Gives a module the frames that its rows share.
 
     They are no part of the module's state, and every thread has its own: one may make batches while another
     learns from the last one.
@@ -49,7 +49,7 @@ class ModuleFrames:
         _held_frames()[self] = frames
 
     def with_frames(self, seen: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-        """Return the rows' arrays with those of the frames, on one device; unchanged if they are whole.
+        """Return the arrays of rows and of their frames on one device; unchanged if rows are whole.
 
         Of a bank it is the frames of these rows alone, each once, and ``frame`` numbers them from 0.
         """
@@ -228,7 +228,7 @@ class FrameBank:
         }
 
     def row_of(self, seen: Mapping[str, npt.NDArray[Any]]) -> Arrays:
-        """Return what is an agent's own of its observation, and the number of its frame."""
+        """Return the agent's own part of its observation, and the number of its frame."""
         number = self._numbers.get(id(seen["observations"]))
         if number is None:
             number = np.array([self._num_recorded + len(self._others)])

@@ -1,4 +1,4 @@
-"""What was seen of the games of a runner, kept once for all who look, and the episodes' buffers of it."""
+"""Log of a runner's observations, and the episode buffers that read it."""
 
 from __future__ import annotations
 
@@ -81,14 +81,14 @@ class ObservationLog:
         return {"observations": self._boards.planes(games, moments), **tables}
 
     def legal(self, games: Ints, moments: Ints, seats: Ints) -> npt.NDArray[np.int8]:
-        """Return int8 (n, P + 12): what ``seats`` (n,), 1..P, might do in games (n,) at moments (n,)."""
+        """Return int8 (n, P + 12): masks of ``seats`` (n,), 1..P, in games (n,) at moments (n,)."""
         if self._joined_masks is None or len(self._joined_masks) != len(self._masks) * self.num_games:
             self._joined_masks = np.concatenate(self._masks)
         places = (moments - self.first) * self.num_games + games
         return pair_masks(self._joined_masks, places, seats)
 
     def observations(self, game: int, moments: Ints, seat: int) -> list[Frames]:
-        """Return what a seat, 1..P, sees of a game at moments (n,), one dict each.
+        """Return the observations of a seat, 1..P, of a game at moments (n,), one dict each.
 
         What all seats see at a moment is decoded once, and one object for all of them.
         """
@@ -134,14 +134,14 @@ class RowLog:
         self._joined: tuple[Arrays, Ints] | None = None
 
     def append(self, seats: Bools, rows: Arrays) -> None:
-        """Remember the next moment: what ``seats``, bool (E, P), see, (N, ...) in the order of games."""
+        """Store the next moment: rows (N, ...) of ``seats``, bool (E, P), in the order of games."""
         numbers = np.full(seats.shape, -1)
         numbers[seats] = np.arange(seats.sum())
         self._moments.append(_Observed(rows, numbers))
         self._joined = None
 
     def now(self, seats: Bools) -> Arrays:
-        """Return what ``seats``, bool (E, P), saw last, (N, ...) each."""
+        """Return the newest rows of ``seats``, bool (E, P), as (N, ...)."""
         rows, numbers = self._moments[-1]
         own = numbers[seats]
         return {name: array[own] for name, array in rows.items()}
@@ -152,7 +152,7 @@ class RowLog:
         self._first, self._joined = moment, None
 
     def buffer(self, game: int, seat: int, moments: Ints, lookback: int) -> InfiniteLookbackBuffer:
-        """Return what a seat, 1..P, saw of a game at ``moments``, which follow each other, as arrays."""
+        """Return the rows of a seat, 1..P, of a game at successive ``moments``, as arrays."""
         rows, places = self._all()
         begin = places[game, seat - 1, moments[0] - self._first]
         own = slice(begin, begin + len(moments))
@@ -208,7 +208,7 @@ class ArrayBuffer(InfiniteLookbackBuffer):
         return get_base_struct_from_space(self._own_space)
 
     def len_incl_lookback(self) -> int:
-        """Return how many there are, with those of the piece before."""
+        """Return the number of entries, with the entries of the piece before."""
         return len(next(iter(self.data.values())) if isinstance(self.data, dict) else self.data)
 
 
@@ -282,7 +282,7 @@ class SharedObservations(ArrayBuffer):
             self.moments, self._last = np.delete(self.moments, index), None
 
     def len_incl_lookback(self) -> int:
-        """Return how many there are, with those of the piece before."""
+        """Return the number of observations, with the ones of the piece before."""
         return len(self.moments) if self._made is None else super().len_incl_lookback()
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""What a batched runner has played and observed, kept as arrays by step; episodes and metrics made of it."""
+"""``Rollout``: steps of a batched runner as arrays; episodes and metrics."""
 
 from __future__ import annotations
 

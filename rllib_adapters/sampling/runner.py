@@ -1,4 +1,4 @@
-"""The two runners: the batched one, in which every module acts once a step for all games, and RLlib's own."""
+"""Env runners: the batched one and RLlib's own, adapted."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class TerritorialEnvRunner(WholeSamples):
 
     @staticmethod
     def check_hooks(config: Any) -> None:
-        """Raise ValueError if the configuration relies on what this runner does not do."""
+        """Raise ValueError if the configuration needs a hook that this runner does not call."""
         wanted = 'the batched runner does not call it: take configure(..., runner="stock")'
         for name in UNHEARD:
             classes = config.callbacks_class
@@ -407,7 +407,7 @@ class StockEnvRunner(WholeSamples):
         super().__init__(config=config, **kwargs)
 
     def make_env(self) -> None:
-        """Make the environments; how games ended in those before is kept; called by RLlib."""
+        """Make the environments, and keep the results of games in the previous ones; called by RLlib."""
         outcomes = [] if self.env is None else taken_from(self)
         super().make_env()
         self.env.envs[0].unwrapped.outcomes.extend(outcomes)
@@ -425,7 +425,7 @@ class StockEnvRunner(WholeSamples):
 
 
 def drop_untrained(config: Any, episodes: list[Any]) -> list[Any]:
-    """Return ``episodes`` without the agents whose modules are not trained; they are changed in place.
+    """Return ``episodes``, changed in place, without the agents of modules that are not trained.
 
     Which modules are trained is up to ``config.multi_agent(policies_to_train=...)``.
     """

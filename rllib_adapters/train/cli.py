@@ -1,4 +1,4 @@
-"""``territorial train``: a league, trained with RLlib, that can be stopped at any moment and resumed."""
+"""``territorial train``: trains a league with RLlib, stoppable at any moment."""
 
 from __future__ import annotations
 

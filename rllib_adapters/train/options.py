@@ -1,4 +1,4 @@
-"""What a league run is: its options, their presets, and the league and the games that follow from them."""
+"""``Training``: options and presets of a league run, and its games."""
 
 from __future__ import annotations
 

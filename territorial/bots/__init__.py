@@ -1,4 +1,4 @@
-"""Bots: players that are compiled into the engine, and custom ones, as data or in Python.
+"""Bots: players compiled into the engine, and custom ones, data or Python.
 
 ``styles`` has those of the library as data, ``decide`` is how they choose, and docs/bots.md describes them.
 """
@@ -12,7 +12,7 @@ from territorial.bots.bot_files import LEARNED, LEARNED_ALIASES
 from territorial.bots.decide import decide
 from territorial.bots.network_bot import Network
 from territorial.bots.python import PythonBot, View
-from territorial.bots.settings import INTERVAL, NUM_SETTINGS, first_wake, settle
+from territorial.bots.settings import INTERVAL, NUM_SETTINGS, draw_settings, first_wake
 from territorial.bots.style import FreeLand, Gift, Move, Style
 from territorial.bots.styles import GIVERS, GIVERS_ALIASES, STYLES
 from territorial.bots.targets import HOLD_ALL
@@ -40,11 +40,11 @@ __all__ = [
     "View",
     "canonical",
     "decide",
+    "draw_settings",
     "first_wake",
     "full_name",
     "make",
     "prepare",
-    "settle",
     "short",
 ]
 
@@ -73,7 +73,7 @@ if NUM_SETTINGS >= BOT_MEMORY:  # not an assertion: those can be switched off
 @njit
 def prepare(style: int, seed: Any, p: int, memory: Any) -> None:
     """The bot with code ``style`` sits down on seat ``p``: it knows its settings and nothing else."""
-    settle(LOWS[style], HIGHS[style], seed, p, memory)
+    draw_settings(LOWS[style], HIGHS[style], seed, p, memory)
 
 
 def full_name(name: str) -> str:
@@ -101,7 +101,7 @@ def short(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Bot:
-    """A bot by name: what the registry knows about it."""
+    """A bot of the registry, by name."""
 
     name: str
     """With its version."""

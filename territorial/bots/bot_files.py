@@ -1,4 +1,4 @@
-"""Bots that are no rows of the engine's table: in files, learned ones and givers, and what names them."""
+"""Texts that name learned bots, givers and bots in files."""
 
 from functools import cache, cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parent / "learned_files"
 
 
 class LearnedBot(NamedTuple):
-    """What is known of a learned bot."""
+    """A learned bot of the library."""
 
     file: str
     """Within ``FOLDER``: that of a style ends in ``.json``, that of a network in ``.safetensors``."""
@@ -53,7 +53,7 @@ class LibraryNetwork(Network):
 
     @cached_property
     def name(self) -> str:
-        """What it is called, with its version."""
+        """Its name, with the version."""
         return self._learned
 
     @property
@@ -120,5 +120,5 @@ def bot_of_file(what: str, text: str) -> Style | Network:
 
 
 def written_name(bot: PythonBot | Style | Network) -> str:
-    """Return what files call a custom bot: a network by the text with which it is found, others by name."""
+    """Return the text for a custom bot in files: of a network the text that finds it, else its name."""
     return bot.text if isinstance(bot, Network) else bot.name

@@ -1,4 +1,4 @@
-"""How a bot decides: up to three moves and free land, in one order for all, told apart by settings alone.
+"""Decisions of the rule-based bots: up to three moves, chosen by settings.
 
 A move looks for a target, and is made if there is one and enough to send. The first move goes before
 free land, the third after it, the second as its settings say. In games with teams, a gift to an ally goes
@@ -63,7 +63,7 @@ CHOICES = np.array(FRACTIONS, np.int64)
 
 @njit
 def decide(game: Game, params: Params, p: int, memory: Any) -> tuple[int, int]:
-    """Return the launch (target, 1024ths) of the bot on seat ``p``, whose turn to decide it is.
+    """Return the launch (target, 1024ths) of the bot on seat ``p``, which decides now.
 
     ``target`` is an owner code or HOLD_ALL. The bot reads anything, as nothing in this game is hidden, and
     changes nothing but ``memory``, its row of whole numbers.
@@ -114,7 +114,7 @@ def amount_for_land(game: Game, bot: BotTurn) -> int:
 
 @njit
 def amount_for_player(game: Game, params: Params, bot: BotTurn, move: int, target: int) -> int:
-    """Return the troops that the move whose first column is ``move`` sends at ``target``."""
+    """Return the troops that the move with the first column ``move`` sends at ``target``."""
     p, memory = bot.p, bot.memory
     troops, land = game.troops[p], game.land[p]
     first, later = memory[move + SEND], memory[move + SEND_LATER]

@@ -1,4 +1,4 @@
-"""How a network in the engine decides: from the columns of pairs to a launch, in whole numbers alone.
+"""Decisions of networks in the engine, in whole numbers.
 
 docs/networks.md defines every step; ``network_layers`` computes the logits. Seats of many games are
 collected, then each network decides for all of its own. Hundreds of networks do not fit into the cache next
@@ -71,7 +71,7 @@ POWERS = powers_table()
 
 
 class Rows(NamedTuple):
-    """What B seats see, in whole numbers."""
+    """Observations of B seats, in whole numbers."""
 
     own: npt.NDArray[np.int16]  # (B, N); the columns of a row lie side by side
     pairs: npt.NDArray[np.int16]  # (B, C, K)
@@ -129,7 +129,7 @@ def row_of(file: NetworkFile, places: npt.NDArray[np.int64], temperature: int) -
 
 @njit
 def choose_launch(net: Any, scratch: NetworkScratch, seat: int, first: Any, second: Any) -> tuple[int, int]:
-    """Return what a seat of the group does: 0 to hold or 1 + the candidate, and the number of the fraction.
+    """Return the choice of a seat of the group: 0 holds, 1 + candidate; and the number of the fraction.
 
     The group was evaluated. ``first`` and ``second``: uint64, the random numbers of the two choices.
     """
@@ -216,7 +216,7 @@ NO_SEAT = -1
 
 
 class PendingDecisions(NamedTuple):
-    """Seats whose networks are to decide, and what they see."""
+    """Seats with networks that have yet to decide, and their observations."""
 
     lengths: npt.NDArray[np.int64]  # (2,) SEATS, ROWS
     seats: npt.NDArray[np.int64]  # (S, 5) GAME, SEAT ...
@@ -228,7 +228,7 @@ class PendingDecisions(NamedTuple):
 
 
 class NetworkWork(NamedTuple):
-    """What networks on seats need of a game, and what they are shown; every thread needs its own."""
+    """Inputs and scratch memory of networks on seats; every thread has its own."""
 
     scratch: NetworkScratch
     totals: PairTotals

@@ -1,4 +1,4 @@
-"""A trained network as a bot: what goes into ``seats``, and the text that stands for it."""
+"""``Network``: a trained network as a bot that takes a seat."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Network:
 
     @cached_property
     def name(self) -> str:
-        """What it is called: its path, the end of a long one, its digest, and what the file does not say."""
+        """Its name: the path (the end of a long one), the digest, and options that differ from the file."""
         end = self._end
         room = LONGEST_NAME - len(NETWORK) - len(end)
         shown = self._shown if self._shown.isprintable() else "..."
@@ -115,13 +115,13 @@ class Network:
         return f"@{self.digest[:_DIGITS]}{more}"
 
     def settings(self) -> tuple[SettingRange, ...]:
-        """Return what a seat of it draws each of its settings from: only the interval means something."""
+        """Return the ranges of its settings, of which only the interval has a meaning."""
         table = dict.fromkeys(range(NUM_SETTINGS), SettingRange(0, 0))
         table[INTERVAL] = SettingRange(self.interval, self.interval)
         return tuple(table.values())
 
     def row(self) -> npt.NDArray[np.int64]:
-        """Return what kernels know of it; valid as long as this bot is there."""
+        """Return the row of the table that kernels read; valid as long as this bot exists."""
         return row_of(self._file, self._places, self._temperature)
 
     def __eq__(self, other: object) -> bool:

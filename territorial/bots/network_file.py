@@ -1,4 +1,4 @@
-"""The file of a network that plays in the engine: what is in it, and everything that is checked of one.
+"""The checked file format of networks that play in the engine.
 
 docs/networks.md has the format. Weights are used where they lie among the bytes of the file, so they are
 stored in the order in which the engine multiplies: for every pair of inputs, the two weights of each output
@@ -77,7 +77,7 @@ class LayerSize(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Description:
-    """What a file says of its network beside the weights.
+    """The description of a network in its file, beside the weights.
 
     Args:
         own_columns: names and versions of the columns of ``own`` that it reads, in its order.
@@ -182,7 +182,7 @@ def _fields(description: Description) -> dict[str, Any]:
 
 
 def read(path: str | os.PathLike[str], *, is_mapped: bool = False) -> NetworkFile:
-    """Return the network in a file, checked; NetworkError says what is wrong with it, OSError that it is not.
+    """Return the checked network of a file; NetworkError for a bad file, OSError for a missing one.
 
     It is read into memory, so the network stays the same whatever becomes of the file. ``is_mapped``: it
     stays in the mapped file, whose pages all processes share, and which no code may write to or shorten.
@@ -275,7 +275,7 @@ def _check(name: str, description: Description, tensors: Mapping[str, Array]) ->
 
 
 def check_description(description: Description) -> None:
-    """Raise TypeError or ValueError for what no network can have."""
+    """Raise TypeError or ValueError for an impossible description."""
     for what, columns in (("own", description.own_columns), ("pair", description.pair_columns)):
         whole_number(f"the number of {what} columns", len(columns), 1, MOST_COLUMNS)
         names = [name for name, _ in columns]
@@ -328,7 +328,7 @@ def worst_sums(size: LayerSize, paired: Array, biases: Array, shift: int) -> Arr
 
 
 def places_of(what: str, wanted: Sequence[Column], present: Sequence[Column]) -> list[int]:
-    """Return where each of the ``wanted`` columns stands among those ``present``.
+    """Return the index of each of the ``wanted`` columns among the ``present`` ones.
 
     Raises ValueError for a column that is missing, or there in another version.
     """

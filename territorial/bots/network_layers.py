@@ -1,4 +1,4 @@
-"""The layers of networks in the engine, computed for several seats of a network at once.
+"""Integer layers of networks in the engine, for several seats at once.
 
 These seats are a group. All of them, and all of their candidates, share the weights that are read. What is
 the same for all candidates of a seat is summed once: the part of the own columns in the first layer, that of
@@ -63,7 +63,7 @@ GROUP = 8
 
 
 class NetworkScratch(NamedTuple):
-    """The seats of a network that decide at once, their group, and what that is computed in.
+    """Scratch memory for the seats of a network that decide together.
 
     Every thread needs its own. Matrices lie row by row, without room between them.
     """
@@ -163,7 +163,7 @@ def read_columns(to: int, columns: int, places: int, count: int, is_in_order: bo
 
 @routine
 def evaluate(net: Any, scratch: NetworkScratch) -> None:
-    """Write the logits of all options of the group, and those of their fractions."""
+    """Write the logits of all options of the group, and of their fractions."""
     h, c, own = net[CANDIDATE_WIDTH], net[CONTEXT_WIDTH], net[NUM_OWN]
     seats, inputs = scratch.num_seats[0], own + 2 * h
     context, shared = address_of(scratch.context), address_of(scratch.shared)
@@ -218,7 +218,7 @@ def pool(means: int, maxima: int, source: int, count: int, step: int) -> None:
 
 @njit
 def score_candidates(net: Any, scratch: NetworkScratch, h: int) -> None:
-    """Write the logits of all candidates, and those of their fractions."""
+    """Write the logits of all candidates, and of their fractions."""
     seats = scratch.num_seats[0]
     rows, sums, hidden = scratch.first_rows[seats], address_of(scratch.sums), address_of(scratch.hidden)
     spread(scratch, h)
@@ -236,7 +236,7 @@ def score_candidates(net: Any, scratch: NetworkScratch, h: int) -> None:
 
 @njit
 def spread(scratch: NetworkScratch, h: int) -> None:
-    """Begin the sums of every candidate with what is the same for all of its seat."""
+    """Begin the sums of every candidate with the part that all candidates of its seat share."""
     sums, shared, width = address_of(scratch.sums), address_of(scratch.shared), h * SUM_BYTES
     for seat in range(scratch.num_seats[0]):
         for i in range(scratch.first_rows[seat], scratch.first_rows[seat + 1]):
@@ -320,7 +320,7 @@ def multiply(
 def multiply_four(
     sums: int, weights: int, inputs: int, step: int, pairs: int, nbytes: int, ahead: int
 ) -> None:
-    """Multiply four rows; ``nbytes``: those of the sums of a row, and of the weights of a pair of inputs."""
+    """Multiply four rows; ``nbytes``: of the sums of a row, and of the weights of a pair of inputs."""
     place = 0
     while place + 4 * LINE <= nbytes:
         add_products(4, 4, sums + place, nbytes, weights + place, nbytes, inputs, step, pairs, ahead)

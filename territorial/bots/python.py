@@ -1,4 +1,4 @@
-"""Bots in Python: a class with a name, an interval and a decision, asked for all its seats at once.
+"""``PythonBot``: base class of bots in Python, called once for all seats.
 
 They play by the same rules as the compiled bots, at the same decision ticks and with the same random
 numbers. So the same idea gives the same game in either form; it is only slower.
@@ -48,7 +48,7 @@ class PythonBot(ABC):
 
     @abstractmethod
     def decide(self, view: View) -> tuple[npt.ArrayLike, npt.ArrayLike]:
-        """Return whom to attack and with how much, one entry for each of the N seats in ``view``.
+        """Return targets and amounts, one entry for each of the N seats in ``view``.
 
         Targets are owner codes, 0 for neutral land, or HOLD_ALL (-1); amounts are 1024ths of the balance, 1
         to 1024, and mean nothing where no player is attacked. ``view.fraction`` makes them of troops.
@@ -56,7 +56,7 @@ class PythonBot(ABC):
 
 
 class View:
-    """What the N seats see that a bot decides for now, in any games of the batch.
+    """Observations of the N seats for which a bot decides now, in any games of the batch.
 
     Arrays have a row a seat and, but for ``games``, ``seats``, ``ticks`` and ``memory``, a column for each
     owner code 0..P, seats by their own numbers. ``troops[i, q]`` are those of seat q in the game of row i.
@@ -82,7 +82,7 @@ class View:
         """(N,) 0, 1, 2 ..., to index the other arrays with."""
 
     def own(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return the column of the own seat of each row: ``own(troops)`` is what is at home here, (N,)."""
+        """Return the own entry of each row: ``own(troops)`` is the troops at home, (N,)."""
         return array[self.rows, self.seats]
 
     @cached_property
@@ -122,7 +122,7 @@ class View:
 
     @cached_property
     def allies(self) -> Bools:
-        """(N, P+1) bool, who is an ally: another seat of the same team."""
+        """(N, P+1) bool, allies: other seats of the same team."""
         owners, seats = np.arange(self.team.shape[1]), self.seats[:, None]
         allies: Bools = are_allies(seats, owners, self.own(self.team)[:, None], self.team)
         return allies
@@ -154,7 +154,7 @@ class View:
 
     @cached_property
     def needs(self) -> Ints:
-        """(N, P+1) what a launch at each owner needs, 0 where there is no front, and at allies."""
+        """(N, P+1) troops that a launch at each owner needs; 0 without a front, and for allies."""
         needs: Ints = need_for(self.fronts * ~self.allies, self.sent, self.config)
         return needs
 
@@ -167,13 +167,13 @@ class View:
 
     @cached_property
     def legal(self) -> Bools:
-        """(N, P+1) bool, whom a launch is legal against: neutral land and enemies."""
+        """(N, P+1) bool, legal targets: neutral land and enemies."""
         legal: Bools = is_legal(self.needs, largest_need(self.own(self.troops), self.config)[:, None])
         return legal
 
     @cached_property
     def pairs(self) -> Any:
-        """What networks see: ``own`` float32 (N, 35), ``pairs`` float32 (N, 8, 26), and ``targets``.
+        """Observations "pairs": ``own`` float32 (N, 35), ``pairs`` float32 (N, 8, 26), and ``targets``.
 
         They are those of ``VecGame.pairs``, described in docs/observation.md. ``candidates`` has the owner
         codes of the rows.
@@ -191,7 +191,7 @@ class View:
 
     @cached_property
     def memory(self) -> npt.NDArray[np.int32]:
-        """(N, M) int32: numbers to keep, all zero when a game begins; what is written here is kept.
+        """(N, M) int32: writable memory of the bot, zero when a game begins.
 
         M is P + 8 or more. They are part of the game: saved, restored and forgotten with it.
         """

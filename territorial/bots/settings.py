@@ -1,4 +1,4 @@
-"""The settings of a bot: whole numbers in columns, drawn for its seat when a game begins.
+"""Settings of bots: columns of whole numbers, drawn per seat and game.
 
 A seat's settings are the first numbers of the bot's memory, so the kernel that decides reads one row and
 does not know styles. Columns are append-only: a column's number is the draw that a seat's value comes from.
@@ -77,7 +77,7 @@ AS_FREE = -1
 
 
 @njit
-def settle(lows: Any, highs: Any, seed: Any, p: int, memory: Any) -> None:
+def draw_settings(lows: Any, highs: Any, seed: Any, p: int, memory: Any) -> None:
     """The bot of seat ``p`` forgets everything, and its settings are drawn from lows..highs."""
     fill(memory, 0)
     for column in range(NUM_SETTINGS):

@@ -1,4 +1,4 @@
-"""A style: what tells one bot from another, as data, and the columns of settings that it comes to."""
+"""``Style``: the parameters of a rule-based bot, and their integer encoding."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def normalize(part: Any, ends: Mapping[str, tuple[Any, int]], flags: tuple[str, 
 def checked_range(
     name: str, value: Any, low: int, high: int, number: Callable[[str, Any, int, int], Any]
 ) -> Any:
-    """Return ``value``, or both ends of a pair, as ``number`` does; an error says what is wrong with it."""
+    """Return ``value``, or both ends of a pair, as ``number`` reads them; errors name the value."""
     if not isinstance(value, (tuple, list)):
         try:
             return number(name, value, low, high)
@@ -85,7 +85,7 @@ def checked_share(name: str, value: Any, low: float, high: float) -> float:
 
 
 def check_name(what: str, name: Any) -> None:
-    """Raise ValueError unless a bot can be called ``name``; ``what`` is the bot."""
+    """Raise ValueError unless ``name`` can be the name of a bot; errors call the bot ``what``."""
     if not isinstance(name, str) or not name.isprintable() or not 1 <= len(name) <= LONGEST_NAME:
         raise ValueError(
             f"{what} has the name {shown(name)}; it must be a string of 1 to {LONGEST_NAME} characters"
@@ -140,7 +140,7 @@ AS_FREE = "as_free"
 
 
 class SettingRange(NamedTuple):
-    """What seats draw a setting from: every whole number from low to high, as likely as any other."""
+    """The range of a setting: seats draw a whole number from low to high, all equally likely."""
 
     low: int
     high: int
@@ -189,7 +189,7 @@ class FreeLand:
 
 @dataclass(frozen=True, kw_only=True)
 class Move:
-    """A way to attack players: whom, from when on, and with how much.
+    """A way to attack players: its target, its time and its amount.
 
     A number may be a pair, the lowest and the highest that a seat draws; those of ``by``, ``else_by``,
     ``by_percent`` and ``only`` may not.
@@ -420,7 +420,7 @@ class Style:
             raise ValueError(f"there is no style in {os.fspath(path)!r}: {error}") from None
 
     def settings(self) -> tuple[SettingRange, ...]:
-        """Return what a seat of this style draws each of its settings from, in the order of columns."""
+        """Return the range of each setting of this style, in the order of columns."""
         table = dict.fromkeys(range(s.NUM_SETTINGS), SettingRange(0, 0)) | {
             s.INTERVAL: _exactly(self.interval),
             s.OPENING: self._about(self.opening),

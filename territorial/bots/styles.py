@@ -1,4 +1,4 @@
-"""All bots, as data: one entry each, in the order of their seat codes.
+"""The built-in rule-based bots as data, in the order of seat codes.
 
 To add one, add an entry at the end: a name with version 1, or the next version of a name there is.
 Entries are never changed or removed, so that results stay meaningful. What no entry can say is a new

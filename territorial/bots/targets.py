@@ -1,4 +1,4 @@
-"""Choosing whom to attack: what a target must be, and which of those that are is best; and whom to give to.
+"""Selects the owner that a rule-based bot attacks or gives to.
 
 Only neighbours are attacked. The best has the least score, a fraction; equals draw lots.
 """
@@ -64,7 +64,7 @@ BY_GRUDGE, BY_BORDER, BY_LEAST_LAND, BY_MOST_LAND = 5, 6, 7, 8
 
 
 class BotTurn(NamedTuple):
-    """The bot whose turn to decide it is, and what holds for all of its moves at this decision."""
+    """The bot that decides now, and the values that all its moves share."""
 
     p: int  # its seat
     memory: npt.NDArray[np.int32]  # (M,) what it was told and remembers: territorial.bots.settings
@@ -94,7 +94,7 @@ def wins_lot(game: Game, p: int, challenger: int, holder: int) -> bool:
 
 @njit
 def choose(game: Game, params: Params, bot: BotTurn, move: int) -> int:
-    """Return the best target of the move whose first column is ``move``, or HOLD_ALL."""
+    """Return the best target of the move with the first column ``move``, or HOLD_ALL."""
     p, memory = bot.p, bot.memory
     by = memory[move + BY]
     if memory[move + BY_PERCENT] < 100:
@@ -116,7 +116,7 @@ def choose(game: Game, params: Params, bot: BotTurn, move: int) -> int:
 
 @njit
 def choose_ally(game: Game, params: Params, p: int, limit: int) -> int:
-    """Return the ally that is most under attack for its troops, of those that ``p`` may give to.
+    """Return the ally, legal to give to, that is most attacked for its troops.
 
     HOLD_ALL if none has more than ``limit`` per cent of its troops in the field against it. An ally needs
     nothing that has as many troops a cell as ``p``, or is less under attack: giving in circles only loses.
@@ -150,7 +150,7 @@ def suits(game: Game, params: Params, bot: BotTurn, q: int, move: int) -> bool:
 
 @njit
 def is_weak_enough(game: Game, params: Params, bot: BotTurn, q: int, move: int) -> bool:
-    """Return whether those conditions of the move that compare troops and land hold for ``q``."""
+    """Return whether ``q`` meets the move's conditions on troops and land."""
     p, memory = bot.p, bot.memory
     only, limit = memory[move + ONLY], memory[move + LIMIT]
     troops, land, fits = game.troops[p], game.land[p], True
@@ -168,7 +168,7 @@ def is_weak_enough(game: Game, params: Params, bot: BotTurn, q: int, move: int) 
 
 @njit
 def is_the_one(game: Game, bot: BotTurn, q: int, move: int) -> bool:
-    """Return whether those conditions of the move hold that look at who ``q`` is, and what it does."""
+    """Return whether ``q`` meets the move's conditions on identity and behaviour."""
     p, memory, leader = bot.p, bot.memory, bot.leader
     only, limit = memory[move + ONLY], memory[move + LIMIT]
     fits = True
@@ -218,7 +218,7 @@ def score(game: Game, bot: BotTurn, q: int, by: int) -> tuple[int, int]:
 
 @njit
 def kill_price(game: Game, params: Params, p: int, q: int) -> int:
-    """Return about what it takes ``p`` to bring ``q`` down to its death, if no other player interferes."""
+    """Return the approximate troops that ``p`` needs to kill ``q``, without interference."""
     return death_cost(game.troops[q], game.land[q], game.peak[q], game.pools[q, p], params)
 
 
@@ -246,7 +246,7 @@ def distance(game: Game, p: int, q: int) -> int:
 
 @njit
 def leader_of(game: Game, p: int, percent: int) -> int:
-    """Return who has most land, drawing lots, or 0 if that is below ``percent`` of all land."""
+    """Return the player with most land, drawing lots, or 0 if that is below ``percent`` of all land."""
     leader = 1
     for q in range(2, len(game.land)):
         ahead = game.land[q] - game.land[leader]

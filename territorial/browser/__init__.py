@@ -1,4 +1,4 @@
-"""The browser: pages that show games, and a person at a seat of one; one thread owns the game."""
+"""The browser: pages that show games, and servers on which people play."""
 
 from territorial.browser.hosting import Hosted, HostingError, host
 

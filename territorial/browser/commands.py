@@ -1,4 +1,4 @@
-"""Commands: what a player's page asks for, read from JSON that may come from anywhere; and the levels."""
+"""Commands of the play page, parsed from untrusted JSON, and the levels."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class PlayerCommand(NamedTuple):
 
 
 def read_command(text: bytes) -> PlayerCommand:
-    """Return the command that a JSON text is; TypeError or ValueError says what is wrong with it.
+    """Return the command of a JSON text; TypeError or ValueError names the fault.
 
     Such as ``{"do": "launch", "target": 4, "share": 7}``, ``{"do": "hold"}``, ``{"do": "resign"}``,
     ``{"do": "pause", "on": true}``, ``{"do": "pace", "pace": 20}`` or ``"step"`` instead of 20,
@@ -122,7 +122,7 @@ def read_command(text: bytes) -> PlayerCommand:
 
 
 def person_name(what: str, name: Any) -> str:
-    """Return what a person is called, in single spaces; ValueError for a blank name and for that of a bot."""
+    """Return a person's name in single spaces; ValueError for a blank name and for a bot's name."""
     given = " ".join(filter(None, name.split(" "))) if isinstance(name, str) else name
     (seen,) = checked_names(what, [given], 1)
     if seen.casefold() in RESERVED_NAMES:

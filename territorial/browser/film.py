@@ -1,4 +1,4 @@
-"""A film: a game as a compressed stream of frames, which the page in a browser plays.
+"""Films: games as compressed streams of frames for the page.
 
 docs/watching.md describes the format, bit by bit. Every frame can be decoded as soon as the bytes that
 :func:`write_film` yielded for it have arrived.
@@ -38,7 +38,7 @@ def film_header(
     map_kind: str | None = None,
     teams: Sequence[int] | None = None,
 ) -> dict[str, Any]:
-    """Return what a film of a game of ``config`` begins with.
+    """Return the header of a film of a game of ``config``.
 
     ``names`` has one entry per seat, ``terrain`` says what blocked cells are, "water" or "mountains", and
     ``map_kind`` what map it is; None: one of its own. ``teams`` is the team 1..N of each seat; None: none.

@@ -1,4 +1,4 @@
-"""Hosting: who plays which game, the games after it, and the server on which people play."""
+"""Hosting: players of each game, the next game, and the server."""
 
 import os
 import secrets
@@ -69,7 +69,7 @@ def _blamed_on(name: str, *kinds: type[Exception]) -> Iterator[None]:
 
 
 class Sitting(NamedTuple):
-    """Who sits at a table.
+    """Players at a table.
 
     Args:
         seats: by seat who plays it; people and policies that act on observations are "agent".
@@ -87,7 +87,7 @@ class Sitting(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Hosting:
-    """The first game that people play, and what all games after it have of it.
+    """The first game that people play, and the settings that all later games share.
 
     The fields are the arguments of ``host``, which describes them.
     """
@@ -125,14 +125,14 @@ class Hosting:
             problem = f"{self._label(self.advisor)!r} has no seat to advise, because `spectate` takes none"
             raise HostingError("advisor", f"{problem}; use only one of them")
         if self.level is not None and (self.seats is not None or self.opponents):
+            other = "opponents" if self.opponents else "seats"
             raise HostingError(
-                "level",
-                f"{self.level!r} selects the bots, as do `seats` and `opponents`; use only one of these",
+                "level", f"{self.level!r} selects the bots, as does `{other}`; use only one of the two"
             )
 
     # ---- which game --------------------------------------------------------------------------------
 
-    def settled(self) -> "Hosting":
+    def resolved(self) -> "Hosting":
         """Return the same with its seed and the file of its replay, which may be left open."""
         seed = secrets.randbelow(2**31) if self.seed is None else self.seed
         new = time.strftime(f"territorial-{seed}-%Y%m%d-%H%M%S{SUFFIX}")
@@ -158,7 +158,7 @@ class Hosting:
 
     @property
     def usual_level(self) -> str | None:
-        """The level whose bots play; None: those who are named do."""
+        """The level that selects the bots; None if players are named instead."""
         return None if self.seats is not None or self.opponents else self.level or DEFAULT_LEVEL
 
     @property
@@ -183,7 +183,7 @@ class Hosting:
             changed |= {"level": wish.level, "seats": None, "opponents": ()}
         if self.save is not None and Path(self.save) in saved:
             changed["save"] = atomic.new_name(self.save)
-        return replace(self, config=config, **changed).settled()
+        return replace(self, config=config, **changed).resolved()
 
     @property
     def card(self) -> dict[str, Any]:
@@ -199,7 +199,7 @@ class Hosting:
 
     @property
     def choices(self) -> dict[str, Any]:
-        """What the start card offers, and what was given, which the page need not remember."""
+        """Choices of the start card, and the given values, which the page need not remember."""
         card, given = self.card, self._given
         is_given = {
             "level": self.level is not None or card["level"] is None,
@@ -215,7 +215,7 @@ class Hosting:
         }
 
     def table(self, numbers: Iterator[int], choices: Mapping[str, Any]) -> Table:
-        """Return the game of a settled ``Hosting`` at its first tick, which may have to compile.
+        """Return the game of a resolved ``Hosting`` at its first tick, which may have to compile.
 
         The next of ``numbers``, which count games, is in its title; ``choices`` are on its card.
         """
@@ -287,7 +287,7 @@ class Hosting:
 
     @property
     def people_at(self) -> list[int]:
-        """By person the seat; 0 for those who have none."""
+        """The seat of each person; 0 for spectators."""
         players, names, seats = self.game_config.num_players, self._people, count(self.seat - 1)
         if self.seat > players:
             raise HostingError("seat", f"{self.seat}; it must be from 1 to {players} (`num_players`)")
@@ -380,7 +380,7 @@ class Hosted(Serving):
     """
 
     def __init__(self, hosting: Hosting, host: str = "127.0.0.1", port: int = DEFAULT_PORT) -> None:
-        first, numbers = hosting.settled(), count(1)
+        first, numbers = hosting.resolved(), count(1)
         _ = first.sitting  # what is wrong is said before anything is compiled
 
         def make(wish: Wish | None) -> Table:

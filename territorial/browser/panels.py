@@ -1,4 +1,4 @@
-"""What the page shows beside a game: the advice of another player, and what an agent on the seat observes."""
+"""Panels of the play page: advice, agent view and forecasts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from territorial.observation.pair_columns import OWN, pair_columns
 
 
 class ScratchGame:
-    """Shows the position of a game with other players on its seats, who have not played before.
+    """A copy of the position of a game, with other players on its seats.
 
     Args:
         game: a game of the same rules and seed, which has begun.
@@ -80,7 +80,7 @@ Advise = Callable[[VecGame], list[Option]]
 
 
 def advice_of(player: CustomBot | Seat | ActingPolicy, game: VecGame, seat: int, seed: int) -> Advise:
-    """Return what tells what ``player`` would do at its turn on ``seat`` of game 0 of ``game``.
+    """Return a function that computes the moves of ``player`` on ``seat`` of game 0 of ``game``.
 
     Networks tell how likely all that they may do is, as at temperature 1, and so do policies that are
     ``StochasticPolicy``. All others tell the one thing that they would do; bots as if they had just sat down.
@@ -98,15 +98,15 @@ def advice_of(player: CustomBot | Seat | ActingPolicy, game: VecGame, seat: int,
 
 
 def chooser(policy: ActingPolicy, seat: int, game: VecGame, seed: int) -> Choose:
-    """Return what chooses the actions of a seat in game 0 of ``game``, which begins now."""
+    """Return a function that chooses the actions of a seat in game 0 of ``game``, which begins now."""
     act, games, seats = policy.start(game.config, game.layout, seed), np.array([0]), np.array([seat])
     return lambda game: np.asarray(act(game, games, seats))[0]
 
 
-def _bot_advises(mirror: ScratchGame, seat: int, game: VecGame) -> list[Option]:
-    mirrored = mirror.of(game)
-    mirrored.step(hold=True)
-    target, fraction, is_legal = (table[0, seat - 1] for table in mirrored.launches())
+def _bot_advises(scratch_game: ScratchGame, seat: int, game: VecGame) -> list[Option]:
+    copied = scratch_game.of(game)
+    copied.step(hold=True)
+    target, fraction, is_legal = (table[0, seat - 1] for table in copied.launches())
     return [Option(int(target), 1.0, int(fraction)) if is_legal else Option(HOLDS, 1.0, 0)]
 
 
@@ -150,7 +150,7 @@ MOST_DECISIONS = 30
 
 
 def forecast_of(game: VecGame, seat: int) -> Foresee:
-    """Return what plays a launch of ``seat`` in a copy of game 0 of ``game`` in which all others hold.
+    """Return a function that plays a launch of ``seat`` in a copy of game 0 while all others hold.
 
     ``foresee(owner, share, game)`` says, besides these two, how many ``ticks`` later the attack on ``owner``
     is over, or the game (``ends``), or ``MOST_DECISIONS`` have been played (``goes_on``). For that moment it
@@ -158,10 +158,10 @@ def forecast_of(game: VecGame, seat: int) -> Foresee:
     ``is_alive`` and the owner ``falls``.
     """
     players = game.config.num_players
-    mirror = cache(partial(ScratchGame, game, [EXTERNAL] * players))  # made when it is first needed
+    scratch_game = cache(partial(ScratchGame, game, [EXTERNAL] * players))  # made when it is first needed
 
     def foresee(owner: int, share: int, game: VecGame) -> dict[str, Any]:
-        copy, actions = mirror().of(game), np.zeros((1, players, 2), np.int64)
+        copy, actions = scratch_game().of(game), np.zeros((1, players, 2), np.int64)
         state, begun, taken = copy.state, int(game.state.tick[0]), int(game.state.taken[0, seat, owner])
         actions[0, seat - 1, [WHAT, HOW_MUCH]] = target_of_owner(owner, seat, players), share
         for _ in range(MOST_DECISIONS):
@@ -195,7 +195,7 @@ Foresee = Callable[[int, int, VecGame], dict[str, Any]]
 
 
 def agent_view(game: VecGame, seat: int) -> Look:
-    """Return what shows what an agent on ``seat`` of game 0 of ``game`` observes; ``game`` is not changed.
+    """Return a function that computes the observation of ``seat`` in game 0, without changing ``game``.
 
     Values that JSON has: ``legal``, owner codes of legal targets; ``num_legal`` and ``num_actions``, of
     actions given as one number; ``owners``, the C candidates of "pairs", with the ``fronts`` in cells and
@@ -203,7 +203,7 @@ def agent_view(game: VecGame, seat: int) -> Look:
     ``planes``, the pooled planes with ``names``, ``height``, ``width`` and their ``data``, a byte a number,
     base64 each.
     """
-    mirror = ScratchGame(game, [EXTERNAL] * game.config.num_players, is_observed=True)
+    scratch_game = ScratchGame(game, [EXTERNAL] * game.config.num_players, is_observed=True)
 
     def look(game: VecGame) -> dict[str, Any]:
         sizes, needs, is_legal = (pairs[seat] for pairs in game.fronts(0))
@@ -220,7 +220,7 @@ def agent_view(game: VecGame, seat: int) -> Look:
             "needs": needs[owners].tolist(),
             "own": _named(OWN, seen.own[0]),
             "pairs": _named(pair_columns(teams=game.config.teams is not None), seen.pairs[0, is_there].T),
-            "planes": _planes(mirror.of(game), seat),
+            "planes": _planes(scratch_game.of(game), seat),
         }
 
     return look

@@ -1,4 +1,4 @@
-"""The server of a game that is played: its page, its film, the situation of each person, and commands."""
+"""HTTP server of the play page: page, film, situations and commands."""
 
 import json
 import secrets
@@ -26,7 +26,7 @@ MOST_READ = 8 * LARGEST_COMMAND
 
 
 class PlayServer(PageServer):
-    """Serves a session under a token for each person, which only those have who were given the address.
+    """Serves a session, with one secret token per person.
 
     Below ``/TOKEN/`` lie the page, its ``film``, the newest file of a ``replay`` once there is one, and
     ``seat``, the situations of the person as lines of JSON.
@@ -63,13 +63,13 @@ class PlayServer(PageServer):
 
 
 class PlayHandler(PageHandler):
-    """One request of a page that plays, or of what pretends to be one."""
+    """One request to the play server, from its page or from any other client."""
 
     server: PlayServer
     person: int  # whose token the request has
 
     def answer(self) -> None:
-        """Send what is asked for by GET or HEAD."""
+        """Send the resource of a GET or HEAD request."""
         name = self._name()
         if name == ACT:
             self.refuse_method("POST")

@@ -1,4 +1,4 @@
-"""A small web server for one page and its film, which may still be growing; standard library alone."""
+"""HTTP server of one page and its film, on the standard library."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Feed:
                 self._changed.notify_all()
 
     def pieces(self, seconds: float | None = None) -> Iterator[bytes]:
-        """Yield all bytes, waiting for those to come; ConnectionAbortedError if some never will.
+        """Yield all bytes, waiting for future ones; ConnectionAbortedError if some will never come.
 
         After so many ``seconds`` without any it yields none, which is b"".
         """
@@ -92,7 +92,7 @@ class Feed:
             raise ConnectionAbortedError("the film was abandoned")
 
     def read(self, at: int = 0, seconds: float | None = None) -> tuple[bytes | None, int]:
-        """Return what was added after the first ``at`` pieces, once there is some, and how many there are.
+        """Return the bytes after the first ``at`` pieces, once there are any, and the number of pieces.
 
         After so many ``seconds`` it is nothing; at the end it is None.
         """
@@ -146,7 +146,7 @@ class PageServer(ThreadingMixIn, TCPServer):
 
     @property
     def urls(self) -> list[str]:
-        """Where the page is for each of those who are served."""
+        """The addresses of the page, one per person."""
         return [self.url]
 
     def is_own_name(self, host: str) -> bool:
@@ -161,7 +161,7 @@ class PageServer(ThreadingMixIn, TCPServer):
             return False
 
     def get_request(self) -> tuple[socket.socket, Any]:
-        """Return the next connection, and end the oldest of those that are unknown if they are too many."""
+        """Return the next connection, and close the oldest unknown one if there are too many."""
         request, address = super().get_request()
         self._senders[request] = None
         unknown = [one for one, sender in list(self._senders.items()) if sender is None]
@@ -171,7 +171,7 @@ class PageServer(ThreadingMixIn, TCPServer):
         return request, address
 
     def admit(self, request: Any, sender: int = 0) -> None:
-        """Count a connection among those of its sender; ConnectionAbortedError if there is no room for it."""
+        """Count a connection of its sender; ConnectionAbortedError if there are too many."""
         self._senders[request] = sender
         if list(self._senders.values()).count(sender) > MOST_CONNECTIONS:
             raise ConnectionAbortedError(f"there are {MOST_CONNECTIONS} connections of this sender")
@@ -188,7 +188,7 @@ class PageServer(ThreadingMixIn, TCPServer):
 
 
 class Serving(AbstractContextManager["Serving"]):
-    """A server that answers, and the work that makes what it serves, each in a thread, until ``stop``.
+    """A server and the work that makes its content, a thread each, until ``stop``.
 
     It has the ``url`` of the page, and the ``urls`` of all those who are served.
 
@@ -217,7 +217,7 @@ class Serving(AbstractContextManager["Serving"]):
             raise self._failures.pop(0)
 
     def stop(self) -> None:
-        """End the work and the server; what has been stopped stays so."""
+        """End the work and the server, for good."""
         self._end_answers()
         self._working.join(None if self._stop_work() else 1)  # it may be compiling for minutes
         self.server.server_close()
@@ -241,7 +241,7 @@ class Serving(AbstractContextManager["Serving"]):
 
 
 class RequestBytes(io.RawIOBase):
-    """What a client sends, of bounded length and within bounded time, however slowly it trickles in.
+    """The bytes of a request, bounded in length and in time.
 
     Reading raises TimeoutError REQUEST_SECONDS after the beginning, and LineTooLong beyond REQUEST_BYTES.
     """
@@ -273,7 +273,7 @@ class PageHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def version_string(self) -> str:
-        """Return what the header ``Server`` says: no versions."""
+        """Return the value of the header ``Server``, without versions."""
         return "territorial"
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (the name it has there)
@@ -286,7 +286,7 @@ class PageHandler(BaseHTTPRequestHandler):
         self.rfile = io.BufferedReader(RequestBytes(self.connection))
 
     def handle_one_request(self) -> None:
-        """Answer a request, also one whose first line never ends."""
+        """Answer a request, even if its first line never ends."""
         try:
             super().handle_one_request()
         except HTTPException:
@@ -314,7 +314,7 @@ class PageHandler(BaseHTTPRequestHandler):
         raise AttributeError(name)
 
     def answer(self) -> None:
-        """Send what is asked for."""
+        """Send the requested resource."""
         if self.names_server():
             self.server.admit(self.connection)
             self.send(self.path, {"/": self.send_page, "/film": self.send_film})
@@ -328,7 +328,7 @@ class PageHandler(BaseHTTPRequestHandler):
         return is_own
 
     def send(self, name: str, served: Mapping[str, Callable[[], None]]) -> None:
-        """Send what ``served`` has under this name."""
+        """Send the entry of ``served`` with this name."""
         if name in served:
             served[name]()
         else:
@@ -345,7 +345,7 @@ class PageHandler(BaseHTTPRequestHandler):
         self.send_content("text/html; charset=utf-8", [self.server.page], len(self.server.page))
 
     def send_film(self, film: Feed | None = None) -> None:
-        """Send what there is of a film, by default the server's, and the rest as it comes."""
+        """Send a film, by default the server's, and the rest as it grows."""
         self.send_content("application/octet-stream", (film or self.server.film).pieces())
 
     def send_content(
@@ -355,7 +355,7 @@ class PageHandler(BaseHTTPRequestHandler):
         length: int | None = None,
         status: HTTPStatus = HTTPStatus.OK,
     ) -> None:
-        """Send bytes of a content type as they come; in chunks, for those who know them, without a length."""
+        """Send bytes of a content type as they come, in chunks if the client supports them."""
         is_chunked = length is None and self.request_version >= "HTTP/1.1"
         self.send_response(status)
         self.send_header("Content-Type", kind)
@@ -370,7 +370,7 @@ class PageHandler(BaseHTTPRequestHandler):
             self.wfile.write(b"0\r\n\r\n")
 
     def end(self, headers: dict[str, str]) -> None:
-        """Send the last headers; what the client may send after this request is not read."""
+        """Send the last headers; later bytes of the client are not read."""
         for name, value in {"Connection": "close", **headers}.items():
             self.send_header(name, value)
         self.end_headers()

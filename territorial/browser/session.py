@@ -1,4 +1,4 @@
-"""Session: the games that people play one after the other; a single thread owns game, recorder and film.
+"""``Session``: the thread that plays people's games one after the other.
 
 Threads of the server only put commands into a queue and wait for the answer. So the game is never called by
 two threads, and its pace does not depend on what clients send.
@@ -29,7 +29,7 @@ from territorial.replay import LiveGame, Recorder
 
 
 class Person:
-    """Those who have one address of a session: one person, on any number of pages."""
+    """One address of a session: one person, on any number of pages."""
 
     now: Situation  # the game as this person sees it
 
@@ -58,7 +58,7 @@ class Person:
         return self.now.is_alive and not self.now.is_over and not self.has_resigned
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what all people see of this one."""
+        """Return the fields of this person that all people see."""
         return {
             "name": self.name,
             "seat": self.seat,
@@ -78,7 +78,7 @@ ENDED = "the session has ended"
 
 
 class RefusedError(Exception):
-    """The session does not do what a command asks for; the message says why."""
+    """The session refuses a command; the message has the reason."""
 
 
 class BusyError(RefusedError):

@@ -1,4 +1,4 @@
-"""What a player can do as the game stands, and which attacks concern the player, for the page to show."""
+"""``Situation``: the options of a player and the attacks on it."""
 
 from typing import Any, NamedTuple
 
@@ -61,7 +61,7 @@ class Situation(NamedTuple):
 
 
 def situation_of(game: VecGame, seat: int) -> Situation:
-    """Return the situation of ``seat``, 1..P, in game 0 of a batch; of a spectator, seat 0, what all see."""
+    """Return the situation of ``seat``, 1..P, in game 0 of a batch; seat 0 is a spectator's."""
     state = game.state
     tick, is_over = int(state.tick[0]), bool(state.over[0])
     if not seat:
@@ -84,7 +84,7 @@ def situation_of(game: VecGame, seat: int) -> Situation:
 
 
 def earnings_of(game: VecGame, seat: int) -> dict[str, int]:
-    """Return what game 0 would pay ``seat`` for its troops and land as they are, in troops.
+    """Return the troops that game 0 would pay ``seat`` now for its troops and land.
 
     ``interest`` is paid every ``interest_every`` ticks and ``income`` every ``income_every``. The interest
     rate falls above ``best`` troops at home. At ``most`` nothing is paid.

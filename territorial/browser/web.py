@@ -1,4 +1,4 @@
-"""The page that plays a film in a browser, one HTML file with all that it needs; and what notebooks show.
+"""The page of a film as one self-contained HTML file.
 
 Its parts lie in ``page/``; they are put together here, and nothing else happens to them. The page
 forbids itself, by its content security policy, all scripts but its own and every address but where it

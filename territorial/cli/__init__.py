@@ -1,4 +1,4 @@
-"""The command line: what ``territorial`` can do, one module for each verb.
+"""The command line: one module per verb of ``territorial``.
 
 Every verb is a module with ``add_parser(subparsers)``: it adds its own parser and names the
 function that does the work with ``set_defaults(run=...)``; that function takes the parsed arguments
@@ -77,7 +77,7 @@ FOLDERS = ("FOLDER", "RUN")
 
 
 class RootParser(Parser):
-    """The parser of the command line, whose help lists verbs by ``groups``; ``verbs`` has their parsers."""
+    """The parser of the command line; its help lists verbs by ``groups``, ``verbs`` has their parsers."""
 
     groups: Mapping[str, Collection[str]] = {}
     verbs: Any = None
@@ -147,7 +147,7 @@ def _fail(text: str, _: argparse.Namespace) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Do what the arguments say and return the exit code; errors are a line on stderr."""
+    """Run the command and return its exit code; errors are one line on stderr."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     TYPED["command"] = " ".join(["territorial", *(one for one in arguments[:1] if not one.startswith("-"))])
     if sys.stderr is None:
@@ -201,7 +201,7 @@ def _do(arguments: list[str]) -> int:
 
 
 def make_parser(*, with_plugins: bool = True) -> RootParser:
-    """Return the parser of all verbs, those of other packages included if asked for."""
+    """Return the parser of all verbs, with the verbs of other packages on request."""
     parser = RootParser(
         prog="territorial",
         description="A fast simulator of a territorial conquest game.",

@@ -1,4 +1,4 @@
-"""``territorial clone``: a network learns to decide as the players of a data set did."""
+"""``territorial clone``: trains a network to imitate players of a data set."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def run(parsed: argparse.Namespace) -> int:
 
 
 def clone(parsed: argparse.Namespace, data: Dataset) -> tuple[str, dict[str, Any]]:
-    """Clone, write the network in both forms, and return what there is to say, as text and as JSON."""
+    """Clone, write the network in both forms, and return the report as text and as JSON."""
     if data.manifest.recipe.has_teams:
         raise UsageError(
             f"the games of {str(data.folder)!r} have teams, and the engine plays no network that "

@@ -1,4 +1,4 @@
-"""``territorial dataset``: plays games of bots and writes their decisions as arrays for learning."""
+"""``territorial dataset``: writes the decisions of bot games as arrays."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from territorial._log import LOG
 from territorial.cli import options
 from territorial.cli.options import blamed_on, explained
 from territorial.constants import MAX_CANDIDATES, NUM_CANDIDATES
-from territorial.evaluation.pool import MOST_PROCESSES, PlayingError
 from territorial.evaluation.progress import Progress
 from territorial.evaluation.schedule import MOST_GAMES
+from territorial.evaluation.workers import MOST_PROCESSES, PlayingError
 from territorial.training import DatasetError, make
 from territorial.training.make_dataset import GAMES_PER_SHARD, MOST_GAMES_PER_SHARD
 
@@ -93,7 +93,7 @@ def _seats(text: str) -> tuple[int | str, ...]:
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Make what is missing of the data set, and report it; exit code 1 if games could not be played."""
+    """Make the missing part of the data set and report it; exit code 1 if games could not be played."""
     config = options.config_of(parsed)
     seats = options.seats_of(parsed, config)
     options.check_folder("FOLDER", parsed.folder)

@@ -1,4 +1,4 @@
-"""``territorial demo``: one whole game of bots, live on the terminal, with standings and a picture."""
+"""``territorial demo``: plays one game of bots in the terminal."""
 
 import argparse
 import time
@@ -183,7 +183,7 @@ def _steps(game: VecGame) -> Iterator[float]:
 
 
 def with_progress(played: Iterable[T], game: VecGame) -> Iterator[T]:
-    """Yield what ``played`` does, and show on stderr how far ``game`` is; the line on its end stays."""
+    """Yield the items of ``played``, and show the progress of ``game`` on stderr; its last line stays."""
     names, line, last = shown_names(game.seats_of(0)), ProgressLine(), game.config.max_ticks
     for one in played:
         yield one

@@ -1,4 +1,4 @@
-"""``territorial evolve``: finds a strong style of a bot by evolution, at the speed of the engine."""
+"""``territorial evolve``: finds a strong style of a bot by evolution."""
 
 import argparse
 import math

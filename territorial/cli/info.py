@@ -1,4 +1,4 @@
-"""``territorial info``: what is installed, on which machine, and what there is to choose from."""
+"""``territorial info``: prints versions, the machine, bots and options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``territorial league show``: a league as it stands, as a table and as plots."""
+"""``territorial league show``: a league as a table and as plots."""
 
 import argparse
 from functools import partial
@@ -63,7 +63,7 @@ def league_of(path: Path) -> tuple[League, Path]:
 
 
 def text_of(league: League, where: Path, most: int = 30) -> str:
-    """Return the standings as text: of those who have played, as far as there is anything to say of them."""
+    """Return the standings of the players with games, as text."""
     main = league.pool("mains")[0]
     steps = ", ".join(f"{name} {count:,}" for name, count in league.steps.items())
     lines = [f"{where}: {league.num_games:,} games, {len(league.snapshots)} snapshots; steps: {steps}", ""]

@@ -1,4 +1,4 @@
-"""What a figure was measured on: the revision, the machine, and the versions that matter."""
+"""The machine, revision and versions that a measurement belongs to."""
 
 import importlib.metadata
 import os
@@ -51,7 +51,7 @@ def _git(*arguments: str) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of this package, of Python, and of those of PACKAGES that are installed."""
+    """Return the versions of this package, of Python, and of the installed ones of PACKAGES."""
     found = {name: [*importlib.metadata.distributions(name=name)] for name in PACKAGES}
     return {
         "territorial-env": __version__,
@@ -61,7 +61,7 @@ def versions() -> dict[str, str]:
 
 
 def cpu_model() -> str:
-    """Return what the processor calls itself."""
+    """Return the name of the processor."""
     try:
         if sys.platform == "darwin":
             command = ["sysctl", "-n", "machdep.cpu.brand_string"]

@@ -1,4 +1,4 @@
-"""``territorial info maps``: the maps there are, how they look, and maps as files."""
+"""``territorial info maps``: lists, draws and exports maps."""
 
 import argparse
 import shutil
@@ -119,7 +119,7 @@ def add_parser(topics: Any) -> None:
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """List the maps, or show those that were asked for."""
+    """List the maps, or show the given ones."""
     if parsed.picture is not None:
         options.check_picture("--picture", parsed.picture)
     if parsed.export is not None:
@@ -272,7 +272,7 @@ def _land_facts(name: str) -> dict[str, float]:
 
 
 def catalogue_text(result: Mapping[str, Any]) -> str:
-    """Return what :func:`catalogue` says as lines to read."""
+    """Return :func:`catalogue` as lines of text."""
     kinds = [
         f"  {kind['name']:13} {kind['idea']}" + "".join(_option_text(option) for option in kind["options"])
         for kind in result["kinds"]

@@ -1,4 +1,4 @@
-"""``territorial match``: players over many games with statistics, at the same seats or at dealt ones."""
+"""``territorial match``: compares players over many games, with statistics."""
 
 import argparse
 from collections.abc import Callable, Iterator
@@ -16,9 +16,9 @@ from territorial.engine.seats import LINEUPS
 from territorial.evaluation.charts import check_matplotlib, check_plots
 from territorial.evaluation.match import DEFAULT_LINEUP, MAPS, match
 from territorial.evaluation.play import StoppedError
-from territorial.evaluation.pool import MOST_PROCESSES, Play
 from territorial.evaluation.record import ResultsError
 from territorial.evaluation.schedule import MOST_GAMES
+from territorial.evaluation.workers import MOST_PROCESSES, Play
 from territorial.league import SnapshotError, SnapshotStore
 
 JOINED = EntryPoint("joined", "rllib_adapters.league.evaluation:joined", "territorial.cli")
@@ -85,7 +85,7 @@ def add_parser(verbs: Any) -> None:
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Play what is missing of the match and report all of it; return the exit code."""
+    """Play the missing games of the match and report all of them; return the exit code."""
     if parsed.records is not None:
         options.check_writable("--records", parsed.records)
     if parsed.plots is not None:

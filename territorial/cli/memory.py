@@ -1,4 +1,4 @@
-"""``territorial info memory``: what a league will take, before any of it is built."""
+"""``territorial info memory``: predicts the memory of a league."""
 
 import argparse
 import dataclasses
@@ -135,7 +135,7 @@ def text_of(plans: list[Plan]) -> str:
 
 
 def sums(plans: list[Plan]) -> str:
-    """Return what each kind of process takes, and all together."""
+    """Return the memory of each kind of process, and the total."""
     rows = [("", *(plan.form for plan in plans))]
     for place, count in plans[0].counts.items():
         for phase in PHASES if count else ():

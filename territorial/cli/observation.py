@@ -1,4 +1,4 @@
-"""``territorial info observation``: what an observation holds."""
+"""``territorial info observation``: describes the fields of an observation."""
 
 import argparse
 import dataclasses

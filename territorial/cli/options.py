@@ -1,4 +1,4 @@
-"""Options that several verbs share, what they mean, and how results are reported.
+"""Options that several verbs share, and the reports of results.
 
 Those of games are made from the fields of GameConfig. One option name has one meaning in all verbs, and one
 thing has one name. A verb may add details to a meaning, such as the range and the default, but it uses the
@@ -121,7 +121,7 @@ class Parser(argparse.ArgumentParser):
     """A parser, of the command line or of a verb, that suggests near names of options."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """Return what ``args`` say; what is left over ends the program here, where its options are known."""
+        """Return the parsed ``args``; unknown ones end the program here, where its options are known."""
         TYPED["command"] = self.prog  # parsers of verbs and topics are asked after those above them
         parsed, rest = super().parse_known_args(args, namespace)
         if rest:
@@ -138,12 +138,12 @@ class Parser(argparse.ArgumentParser):
 
 
 class UsageError(Exception):
-    """What the user asked for cannot be done; the message names the argument, its value and its range."""
+    """An impossible request; the message names the argument, its value and its range."""
 
 
 @contextmanager
 def blamed_on(argument: str, *kinds: type[Exception]) -> Iterator[None]:
-    """Within the block, make errors those of ``argument``: OSError, which names its file, and ``kinds``."""
+    """Within the block, attribute errors to ``argument``: OSError, which names its file, and ``kinds``."""
     start = f"argument {argument}: " if argument else ""
     try:
         yield
@@ -181,7 +181,7 @@ def described(summary: str) -> str:
 
 
 def add_config_options(parser: argparse.ArgumentParser, named: Sequence[str] = NAMED_FIELDS) -> None:
-    """Add the options that say what game is played; :func:`config_of` reads them.
+    """Add the options of the game's config; :func:`config_of` reads them.
 
     ``named``: which of NAMED_FIELDS have an option of their own here.
     """
@@ -241,7 +241,7 @@ def config_of(parsed: argparse.Namespace, num_maps: int | None = None, seed: int
 
 
 def size_of(config: GameConfig) -> str:
-    """Return what the memory of a game depends on, in words."""
+    """Return in words the numbers that the memory of a game depends on."""
     maps = f", num_maps {config.num_maps:,}" if config.num_maps > 1 else ""
     return f"{config.height} x {config.width} cells with {config.num_players} seats{maps}"
 
@@ -338,25 +338,20 @@ def add_address_option(parser: argparse.ArgumentParser) -> None:
 # ---- who plays -------------------------------------------------------------------------------------
 
 
-def add_seats_option(
-    parser: argparse.ArgumentParser, *, has_champion: bool = False, default: str | None = None
-) -> None:
-    """Add ``--seats``; :func:`seats_of` reads it. ``has_champion``: the champion has a seat by default.
-
-    ``default``: how the help calls who plays by default.
-    """
+def add_seats_option(parser: argparse.ArgumentParser, *, has_champion: bool = False) -> None:
+    """Add ``--seats``; :func:`seats_of` reads it. ``has_champion``: the champion has a seat by default."""
     usual = f"{DEFAULT_FIELD}, with {CHAMPION} on its first seat" if has_champion else DEFAULT_FIELD
     parser.add_argument(
         "--seats",
         type=_seat_names,
         default=USUAL_SEATS if has_champion else DEFAULT_FIELD,
         metavar="BOT,BOT,...",
-        help=seats_help("bots, style:FILE for a style, or net:FILE for a network", default or usual),
+        help=seats_help("bots, style:FILE for a style, or net:FILE for a network", usual),
     )
 
 
 def seats_help(who: str, default: str, what: str = "seat") -> str:
-    """Return the help of ``--seats`` of a verb in which ``who`` can play; ``what``: is taken by them."""
+    """Return the help of ``--seats``: ``who`` can play, ``what`` they take."""
     return explained(
         "--seats",
         f"{who}, repeated until every {what} is taken",
@@ -410,7 +405,7 @@ def _json_file(path: str) -> str:
 
 
 def check_writable(argument: str, path: str | Path, kind: str = "") -> None:
-    """Raise UsageError if there can be no file at ``path``, before time is spent on what goes in.
+    """Raise UsageError if ``path`` cannot be written, before time is spent on its content.
 
     ``kind``, of ``KINDS``: what it will be; a file that is there must be of that kind, or empty.
     """
@@ -466,7 +461,7 @@ def report(
 
 
 def plots(parsed: argparse.Namespace, draw: Callable[[Path], list[Path]]) -> list[Callable[[], str]]:
-    """Return what :func:`report` draws where ``--plots`` says: ``draw`` returns the files in a folder."""
+    """Return the drawings of ``--plots`` for :func:`report`: ``draw`` returns the files in a folder."""
 
     def drawn() -> str:
         with blamed_on("--plots", ImportError):
@@ -486,7 +481,7 @@ def write_json(destination: str, result: Mapping[str, Any]) -> None:
 
 
 def aligned(rows: Sequence[Sequence[str]], align: str = "", indent: int = 2) -> str:
-    """Return rows as lines of columns; ``align`` has ``r`` for those that are set to the right."""
+    """Return rows as lines of columns; ``align`` has ``r`` for right-aligned columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     sides = [">" if side == "r" else "<" for side in align.ljust(len(widths), "l")]
     lines = (

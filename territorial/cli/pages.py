@@ -1,4 +1,4 @@
-"""Games in the browser, for the verbs that show or leave them: films, pages, and servers of pages."""
+"""Films, pages and page servers for the verbs that show games."""
 
 import argparse
 import sys
@@ -17,7 +17,7 @@ from territorial.replay import LiveGame, Replay
 
 
 def show(game: Replay | LiveGame, seats: tuple[str, ...], seed: int, every: int | None = None) -> film.Show:
-    """Return the show of a game that is named by who plays it and its seed."""
+    """Return the show of a game, named by its players and its seed."""
     return film.show(game, f"{lineup_name(seats) or f'{len(seats)} players'}, seed {seed}", every)
 
 
@@ -56,15 +56,14 @@ def listens(parsed: argparse.Namespace) -> Iterator[None]:
         ) from None
 
 
-def serve(parsed: argparse.Namespace, serving: Serving, danger: str, *, is_opened: bool, **more: Any) -> None:
-    """Let a server answer until it is interrupted, and stop it; raise the error of its work.
+def serve(parsed: argparse.Namespace, serving: Serving, danger: str, *, is_opened: bool) -> None:
+    """Print the address of a server, let it answer until it is interrupted, and stop it.
 
-    The address is printed, and written as JSON with ``more`` where that is asked for. ``danger``: what others
-    can do where the server does not listen on this machine alone. ``is_opened``: the page is opened in a
-    browser.
+    It raises the error of the server's work. ``danger``: what others can do where the server does not listen
+    on this machine alone. ``is_opened``: the page is opened in a browser.
     """
     with serving:
-        _announce(parsed, serving.server, more)
+        _announce(parsed, serving.server)
         if not serving.server.is_loopback:
             LOG.warning("anyone who can reach this machine %s (%s)", danger, parsed.host)
         if is_opened:
@@ -75,16 +74,14 @@ def serve(parsed: argparse.Namespace, serving: Serving, danger: str, *, is_opene
             LOG.info("stopped")
 
 
-def _announce(parsed: argparse.Namespace, server: PageServer, more: dict[str, Any]) -> None:
-    """Say where the page is, for each of those who are served."""
-    others = server.urls[1:]
+def _announce(parsed: argparse.Namespace, server: PageServer) -> None:
+    """Print where the page is, for each person that is served, or report it as JSON."""
     if parsed.json is not None:
-        report = {"url": server.url, "port": server.server_address[1], **more}
-        options.write_json(parsed.json, report | ({"urls": server.urls} if others else {}))
+        options.write_json(parsed.json, {"url": server.url, "port": server.server_address[1]})
     if parsed.json != STDOUT:
         print(f"{parsed.verb} at {server.url} (Ctrl-C stops)")
-        for number, url in enumerate(others, start=2):
+        for number, url in enumerate(server.urls[1:], start=2):
             print(f"person {number} at {url}")
-        if others and server.is_loopback:
+        if server.urls[1:] and server.is_loopback:
             print("these addresses work only on this machine; --host 0.0.0.0 serves the network")
     sys.stdout.flush()

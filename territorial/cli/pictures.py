@@ -1,4 +1,4 @@
-"""What verbs draw of a game: animations, picture by picture, and the picture that ``demo`` leaves."""
+"""Pictures and animations that verbs write of a game."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
@@ -44,7 +44,7 @@ _PANEL_LINE, _NUM_OTHER_LINES, _LEAST_LINES = 22, 3, 8
 
 
 def check_animation(path: str, fps: float) -> None:
-    """Raise UsageError if there can be no animation at ``path``, before time is spent on what goes in."""
+    """Raise UsageError if ``path`` cannot be an animation, before time is spent on its content."""
     with blamed_on("--animation", ValueError, ImportError):
         check_video(path, fps)
     check_writable("--animation", path, FILM if Path(path).suffix.lower() == ".mp4" else ANIMATION)

@@ -1,4 +1,4 @@
-"""``territorial play``: people play against bots and trained policies, on a page in the browser."""
+"""``territorial play``: people play against bots and policies, in the browser."""
 
 import argparse
 import re
@@ -12,7 +12,6 @@ from territorial.browser.hosting import (
     DEFAULT_LEVEL,
     DEFAULT_PACE,
     MOST_PEOPLE,
-    PERSON,
     Hosted,
     Hosting,
     HostingError,
@@ -21,12 +20,12 @@ from territorial.cli import options, snapshots
 from territorial.cli.options import UsageError, blamed_on, explained, option_of
 from territorial.cli.pages import add_server_options, listens, serve
 from territorial.constants import LARGEST_SEED
-from territorial.evaluation.schedule import CHAMPION, DEFAULT_FIELD, USUAL_SEATS
+from territorial.evaluation.schedule import CHAMPION, DEFAULT_FIELD
 from territorial.league import SnapshotError
 
 EXAMPLES = """\
   territorial play                            a card asks for the rest
-  territorial play --level champion           what the card begins with
+  territorial play --level champion           a level to begin with
   territorial play --map europe --pace 40     another map, twice as quick
   territorial play --pace step                the game waits for your decisions
   territorial play --num-players 2 --opponent turtle
@@ -37,11 +36,7 @@ EXAMPLES = """\
   territorial play --no-open --port 9000      then ssh -L 9000:localhost:9000
 """
 
-_OPTIONS = {
-    "config": "--height, --width, --num-players",
-    "names": "--person",
-    "opponents": "--opponent",
-}
+_OPTIONS = {"config": "--num-players, --set", "opponents": "--opponent"}
 """Options of fields of ``Hosting`` that have other names."""
 
 
@@ -50,21 +45,16 @@ def add_parser(verbs: Any) -> None:
     summary = "play a game yourself against bots and trained policies, in the browser"
     parser = options.new_parser(verbs, "play", summary, EXAMPLES)
     parser.add_argument(
-        "--seat", type=options.whole(1, 250), default=1, metavar="N", help="your seat; 1 to P (default 1)"
-    )
-    parser.add_argument("--person", metavar="NAME", help=f"your name in the replay (default {PERSON})")
-    parser.add_argument(
         "--people",
         type=options.whole(1, MOST_PEOPLE),
         default=1,
         metavar="N",
-        help="people who play, each with an address of their own, on the seats from --seat on; "
-        f"1 to {MOST_PEOPLE} (default 1)",
+        help=f"people who play, each with an address of their own; 1 to {MOST_PEOPLE} (default 1)",
     )
     parser.add_argument(
         "--level",
         choices=LEVELS,
-        help=f"who the others are; not with --seats and --opponent (default {DEFAULT_LEVEL})",
+        help=f"who the others are; not with --opponent (default {DEFAULT_LEVEL})",
     )
     parser.add_argument(
         "--opponent",
@@ -73,7 +63,7 @@ def add_parser(verbs: Any) -> None:
         metavar="PLAYER",
         dest="opponents",
         help="player among the others: a bot, module:Class, style:FILE, net:FILE or snapshot:NAME; "
-        "repeat the option for more",
+        f"repeat the option for more; {DEFAULT_FIELD} takes the seats that are left",
     )
     parser.add_argument(
         "--advisor",
@@ -102,16 +92,13 @@ def add_parser(verbs: Any) -> None:
         "--seed",
         type=options.whole(0, LARGEST_SEED),
         metavar="N",
-        help=explained("--seed", options.SEEDS_OF_GAMES, "0 to 2**64 - 1", default="a new one"),
+        help=explained(
+            "--seed", "equal seeds give equal games and maps", "0 to 2**64 - 1", default="a new one"
+        ),
     )
-    options.add_seats_option(
-        parser,
-        has_champion=True,
-        default=f"by --level; beside --opponent {DEFAULT_FIELD}",
-    )
-    snapshots.add_options(parser)
-    options.add_report(parser, run)
-    options.add_config_options(parser)
+    snapshots.add_store_option(parser)
+    options.add_config_options(parser, named=("num_players", "map"))
+    parser.set_defaults(run=run, json=None)
 
 
 def _pace(text: str) -> Any:
@@ -131,10 +118,9 @@ def run(parsed: argparse.Namespace) -> int:
         with listens(parsed):
             hosted = Hosted(hosting, parsed.host, parsed.port)
         danger = "and gets this address, unencrypted as it is, can play your seat"
-        more = {} if parsed.save is None else {"replay": parsed.save}  # the usual name depends on the card
-        serve(parsed, hosted, danger, is_opened=not parsed.no_open, **more)
+        serve(parsed, hosted, danger, is_opened=not parsed.no_open)
     reports = [f"replay of {ticks:,} ticks: {path}" for path, ticks in hosted.replays.items()]
-    # Not on stdout, which may have begun with the JSON of the address; --quiet does not hide it.
+    # Results, which --quiet does not hide.
     LOG.warning("\n".join(reports) or "no replay: the game has not begun")
     return 0
 
@@ -145,11 +131,9 @@ def hosting_of(parsed: argparse.Namespace) -> Hosting:
     for option, texts in (("--opponent", parsed.opponents), ("--advisor", [parsed.advisor or CHAMPION])):
         with blamed_on(option, SnapshotError):
             policies |= zip(texts, snapshots.players_of(parsed, texts), strict=True)
-    same = ("level", "opponents", "advisor", "people", "seat", "spectate", "pace", "seed", "save")
+    same = ("level", "opponents", "advisor", "people", "spectate", "pace", "seed", "save")
     return Hosting(
         config=options.fields_of(parsed),
-        seats=None if parsed.seats == USUAL_SEATS else parsed.seats,
-        names=() if parsed.person is None else (parsed.person,),
         policies={text: player for text, player in policies.items() if text != player},
         **{name: getattr(parsed, name) for name in same},
     )

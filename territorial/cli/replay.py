@@ -1,4 +1,4 @@
-"""``territorial replay``: what a recorded game was, whether it plays out the same, how it stood when."""
+"""``territorial replay``: verifies a recorded game and shows any of its ticks."""
 
 import argparse
 import time
@@ -88,7 +88,7 @@ def add_parser(verbs: Any) -> None:
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Say what was asked for; exit code 1 if the file is no replay, or its game plays out differently."""
+    """Report on a replay; exit code 1 if the file is no replay, or its game plays out differently."""
     with blamed_on("FILE"):
         replay = Replay.load(parsed.file)
     _check_options(parsed, replay)

@@ -1,4 +1,4 @@
-"""Snapshots on the command line: the options that say where they are, and what makes players of them."""
+"""Command-line options that load snapshots as players."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -10,13 +10,19 @@ from territorial.evaluation.players import SNAPSHOT, Player, load, snapshots_of
 from territorial.league import SnapshotStore
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options; :func:`players_of` reads them."""
+def add_store_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--store``, for snapshots of the reference network only; :func:`players_of` reads it."""
     parser.add_argument(
         "--store",
         metavar="FOLDER",
         help=f"folder of the SnapshotStore; it holds the players {SNAPSHOT}NAME; needs PyTorch",
     )
+    parser.set_defaults(architectures=[])
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add ``--store`` and ``--architecture``; :func:`players_of` reads them."""
+    add_store_option(parser)
     parser.add_argument(
         "--architecture",
         action="append",
@@ -34,7 +40,7 @@ def players_of(
     names: Sequence[str],
     open_store: Callable[[str], SnapshotStore] = SnapshotStore,
 ) -> Sequence[Player]:
-    """Return the players of these names; those that are snapshots as policies."""
+    """Return the players of these names; snapshots become policies."""
     wanted = snapshots_of(names)
     if not wanted:
         return names

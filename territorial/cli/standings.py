@@ -1,4 +1,4 @@
-"""Who stands where in a game, as numbers and as a table."""
+"""Standings of a game, as numbers and as a table."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -52,7 +52,7 @@ def standings_of(game: VecGame, seats: Sequence[str]) -> list[Standing]:
 
 
 def team_standings_of(game: VecGame, standings: Sequence[Standing]) -> list[Standing]:
-    """Return the teams in the order of ``standings``, those of game 0; none if no seat has an ally."""
+    """Return the teams of game 0 in the order of ``standings``; none if no seat has an ally."""
     members: dict[int | None, list[Standing]] = {}
     for row in standings:
         members.setdefault(row.team, []).append(row)

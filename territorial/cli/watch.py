@@ -1,4 +1,4 @@
-"""``territorial watch``: a game in the browser, served on this machine or as one HTML file."""
+"""``territorial watch``: shows a game in the browser, served or as HTML."""
 
 import argparse
 from collections.abc import Callable

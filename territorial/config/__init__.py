@@ -1,4 +1,4 @@
-"""The configuration of a game: everything it is played with, validated and immutable."""
+"""``GameConfig``: the validated, immutable rules, size and map of a game."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The counter RNG of the rules for arrays: H(seed, stream, tick, index) of docs/rules.md, in numpy.
+"""The counter RNG of docs/rules.md for arrays, in numpy.
 
 ``territorial.game.formulas.draw`` is the same for kernels.
 """

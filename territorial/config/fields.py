@@ -1,4 +1,4 @@
-"""Options as fields of dataclasses: each says what it means and may be, and all else follows from that."""
+"""Options as dataclass fields, with meaning, range and checks."""
 
 import textwrap
 from collections.abc import Callable, Sequence
@@ -33,7 +33,7 @@ def option(default: Any, *arguments: Any, **more: Any) -> Any:
 
 
 def like(spec: Field[Any], default: Any) -> Any:
-    """Return a field that means and may be what another one does, with a default of its own."""
+    """Return a field with the meaning and range of another one, and a default of its own."""
     return field(default=default, metadata=spec.metadata)
 
 
@@ -94,7 +94,7 @@ def _default(spec: Field[Any]) -> str:
 def takes_keywords_of(
     *sources: Callable[..., Any], but: Sequence[str] = ()
 ) -> Callable[[Function], Function]:
-    """Let a function with ``**keywords`` have those of others, ``but`` some, in its signature, and no more.
+    """Give a function with ``**keywords`` the keywords of others, without ``but``, as its signature.
 
     So ``help`` and the completion of notebooks list them with their defaults, and errors know them.
     """

@@ -1,4 +1,4 @@
-"""LandMask: which cells of a map are land, as an immutable value that hashes, pickles and compares."""
+"""``LandMask``: an immutable, hashable map of land cells."""
 
 from __future__ import annotations
 

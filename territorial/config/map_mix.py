@@ -60,7 +60,7 @@ class MapMix:
 
 
 def text_of(game_map: OneMap | MapMix) -> str:
-    """Return the name of a map: for a mask its 16 hex digits, for a mix those of its parts."""
+    """Return the name of a map: of a mask its 16 hex digits, of a mix the names of its parts."""
     return game_map.hexdigest if isinstance(game_map, LandMask) else str(game_map)
 
 
@@ -71,7 +71,7 @@ def entries_of(game_map: OneMap | MapMix) -> tuple[tuple[MapName | LandMask, int
 
 
 def checked_map(game_map: object) -> OneMap | MapMix:
-    """Return what a config may have as its map, names in their usual spelling; errors say what is wrong."""
+    """Return a map of a config, with names in their usual spelling; errors name the fault."""
     if isinstance(game_map, MapMix):
         return game_map
     if isinstance(game_map, str) and "+" in game_map:

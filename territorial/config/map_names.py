@@ -1,4 +1,4 @@
-"""The names of maps: kinds that are generated, with their options, and lands of the real world.
+"""Names of maps: generated kinds with their options, and real lands.
 
 A map is named by a text such as ``lakes``, ``islands:count=6,bridges=4`` or ``europe``. A
 :class:`MapName` is that text parsed and checked; ``str`` puts it together again, always in the
@@ -38,12 +38,12 @@ class MapOption(NamedTuple):
 
     @property
     def allowed(self) -> str:
-        """What the option may be, in words."""
+        """The allowed values of the option, in words."""
         return f"one of {', '.join(self.words)}" if self.words else f"{self.low} to {self.high}"
 
 
 class MapKind(NamedTuple):
-    """What can be asked for under one name."""
+    """A kind of map or a land, and its options."""
 
     idea: str
     terrain: Terrain
@@ -169,14 +169,14 @@ ALL_MAPS: Mapping[str, MapKind] = MappingProxyType({**KINDS, **LANDS})
 
 @dataclass(frozen=True, slots=True)
 class MapName:
-    """The name of a kind or a land, and those of its options that are not at their default, in order."""
+    """The name of a kind or a land, with its options that differ from the default, in order."""
 
     name: str
     changed: tuple[tuple[str, int], ...] = ()
 
     @property
     def kind(self) -> MapKind:
-        """What stands behind the name."""
+        """The kind or land of this name."""
         return ALL_MAPS[self.name]
 
     @property
@@ -205,7 +205,7 @@ def check_symmetry(symmetry: str, height: int, width: int) -> None:
 
 
 def parse_map_name(text: str, names: Mapping[str, MapKind] = ALL_MAPS, what: str = "map") -> MapName:
-    """Return ``text`` parsed; ValueError says what ``what`` must be, if it is none of ``names``."""
+    """Return ``text`` parsed; ValueError, which calls it ``what``, if it is none of ``names``."""
     name, _, rest = text.partition(":")
     if name.strip() not in names:
         meant = hint(name.strip(), names)

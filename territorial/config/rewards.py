@@ -1,4 +1,4 @@
-"""What rewards are made of: the parts by name, and the weights that a config gives them."""
+"""Reward parts by name, and the weights that a config gives them."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ Weights = tuple[tuple[str, float], ...]
 
 
 class Part(NamedTuple):
-    """One part of a reward: its name, and what a player gets of it in an environment step."""
+    """One part of a reward: its name, and the amount that a player gets per environment step."""
 
     name: str
     meaning: str
@@ -49,7 +49,7 @@ LARGEST_WEIGHT = 1e6
 
 
 def checked_rewards(rewards: Any) -> Weights:
-    """Return weights by name as pairs in the order of ``ALL_NAMES``; an error says what they must be.
+    """Return weights by name as pairs in the order of ``ALL_NAMES``; errors give the allowed values.
 
     ``rewards``: a mapping, such pairs, or a text such as ``land=1,kills=0.5``; "" and {} are no rewards.
     """

@@ -1,4 +1,4 @@
-"""Teams: what the option may be, and the teams that a game deals to its seats."""
+"""Teams of a config, and how a game assigns them to seats."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ Teams = int | tuple[int, ...]
 
 
 def checked_teams(teams: Any, num_players: int) -> Teams | None:
-    """Return a number of teams, or the team of each seat as a tuple; an error says what it must be."""
+    """Return a number of teams, or the team of each seat as a tuple; errors give the allowed values."""
     if teams is None:
         return None
     number = whole_or_none(teams)

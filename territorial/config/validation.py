@@ -1,4 +1,4 @@
-"""What is asked of arguments everywhere: whole numbers of a range, True or False, names that are known."""
+"""Checks of arguments: whole numbers of a range, booleans, known names."""
 
 import math
 import operator
@@ -22,7 +22,7 @@ _short.maxstring = _short.maxother = _short.maxlong = 100
 
 
 def shown(value: object) -> str:
-    """Return ``repr(value)`` for an error, cut where it is long: what was given may be a whole file."""
+    """Return ``repr(value)`` for an error, shortened because the value may be a whole file."""
     if isinstance(value, np.ndarray) and value.size > 8:  # too many to read
         return f"an array of {value.dtype}, shape {value.shape}"
     text = _short.repr(value)
@@ -54,7 +54,7 @@ def whole_or_none(value: Any) -> int | None:
 
 
 def is_whole_number(value: Any, low: int, high: int | None = None) -> bool:
-    """Return whether ``whole_number`` takes ``value``, for those who say in another way what is wrong."""
+    """Return whether ``whole_number`` accepts ``value``, for callers with a message of their own."""
     number = whole_or_none(value)
     return number is not None and _lies_in(number, low, high)
 
@@ -177,7 +177,7 @@ def check_keywords(callee: str, given: Iterable[str], known: Iterable[str]) -> N
 
 
 def suggests_keywords(function: Function) -> Function:
-    """Let a function whose keywords all have names say which of them an unknown one may have meant."""
+    """Let a function with named keywords suggest the nearest one for an unknown keyword."""
     known = [name for name in signature(function).parameters if name != "self"]
 
     @wraps(function)

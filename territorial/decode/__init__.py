@@ -1,4 +1,4 @@
-"""Decoding: from what the engine writes once per game to what each agent sees of it.
+"""Decoding: per-agent observations from the data that a game writes once.
 
 ``decode.numpy.Decoder`` and ``decode.torch.Decoder`` have the same methods and give the same bits.
 """

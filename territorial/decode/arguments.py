@@ -1,4 +1,4 @@
-"""What both decoders are given, and what they refuse: what does not fit together."""
+"""Checks of the arguments of both decoders."""
 
 from abc import ABC, abstractmethod
 from types import ModuleType

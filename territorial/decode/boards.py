@@ -1,4 +1,4 @@
-"""Boards on the processor, as agents see them: unpacked once a game, then written in the forms of each agent.
+"""Board decoding on the processor, from packed bits to each form.
 
 Owner codes lie one to a byte in rows padded to whole bytes of the bit planes, so that eight cells are
 unpacked at a time, as one word. Codes above P + 1, which no engine writes, count as blocked.
@@ -54,7 +54,7 @@ def num_kinds(layout: ObsLayout) -> int:
 
 
 def semantic_shape(layout: ObsLayout) -> Shape:
-    """Return (S * F + 2, H, W): four planes for each frame, with teams five; density; who is attacked."""
+    """Return (S * F + 2, H, W): four planes per frame, with teams five; density; attacked owners."""
     return num_kinds(layout) * layout.frames + 2, layout.height, layout.width
 
 
@@ -88,7 +88,7 @@ def level_values() -> npt.NDArray[np.float32]:
 
 
 class Entries(NamedTuple):
-    """What is to be decoded: entry n is what seat ``seats[n]``, 1..P, sees of game ``games[n]``.
+    """The entries to decode: entry n is the view of seat ``seats[n]``, 1..P, of game ``games[n]``.
 
     Arrays or tensors, int64 (N,).
     """
@@ -98,7 +98,7 @@ class Entries(NamedTuple):
 
 
 class Fields(NamedTuple):
-    """What the semantic planes show besides owners, by owner code 0..P+1: arrays or tensors."""
+    """Values of the semantic planes beside owners, by owner code 0..P+1: arrays or tensors."""
 
     levels: Any  # int64 (E, P+2): densities in 255ths of the hard cap
     attacked: Any  # bool (N, P+2): whether the entry's seat has troops in the field against them

@@ -1,4 +1,4 @@
-"""Feature vectors: which numbers they have, in which order, how scaled and bounded; and how they are made."""
+"""Feature vectors: their numbers, order, scales and bounds."""
 
 import math
 from typing import Any
@@ -277,7 +277,7 @@ def write_scaled(values: Any, scale: Any, out: Any) -> None:
 
 @njit
 def write_borders(borders: Any, p: int, reverse: Any, scale: Any, out: Any) -> None:
-    """Write what lies between player ``p`` and neutral land, then each player in ego order."""
+    """Write the borders of player ``p`` with neutral land, then with each player in ego order."""
     num_columns, width = len(borders), len(borders) + len(reverse)
     for b in range(num_columns):
         write_ego(borders[b, p], p, scale[b], out[b::width])

@@ -1,4 +1,4 @@
-"""The decoder for numpy: boards, feature vectors and masks as each agent sees them."""
+"""NumPy decoder: boards, feature vectors and masks of each agent."""
 
 from functools import cached_property
 from typing import Any
@@ -21,7 +21,7 @@ ONEHOT_DTYPES = (*FRACTION_DTYPES, "uint8", "int8")
 
 
 class NumpyDecoder(DecoderArguments):
-    """Turns a batch of observations into what chosen agents see, in numpy arrays of their own.
+    """Decodes a batch of observations to the view of chosen agents, as new numpy arrays.
 
     Args:
         layout: of the observations.
@@ -154,7 +154,7 @@ class NumpyDecoder(DecoderArguments):
         globals_: npt.NDArray[np.float32],
         entries: Entries,
     ) -> npt.NDArray[np.float32]:
-        """Return what ``features`` does for the engine's own tables, and seats and games that there are."""
+        """Return ``features`` of the engine's own tables, for valid seats and games."""
         decoder = self._feature_decoder
         features = np.empty((len(entries.seats), decoder.num_features), np.float32)
         write_features(

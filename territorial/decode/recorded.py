@@ -1,4 +1,4 @@
-"""When PyTorch records or transforms what is computed: no kernel may compute it then.
+"""Detects whether PyTorch records or transforms a computation, which kernels cannot join.
 
 A kernel returns numbers that no operation of PyTorch has made. A trace would keep them as constants, and a
 transform of ``torch.func`` could not go through them.

@@ -1,4 +1,4 @@
-"""FrameStore: the boards of many games and steps as key frames and deltas, for rollouts and replay.
+"""``FrameStore``: boards of many games and steps as key frames and deltas.
 
 A block has some successive steps of all games; boards are built from it again.
 """
@@ -35,7 +35,7 @@ CUT = 128
 
 
 class FrameStore:
-    """Boards of E games, step after step, in about the bytes of what changed; every stack comes back exactly.
+    """Exact store of the boards of E games, step after step, in about the bytes of their changes.
 
     Args:
         layout: of the observations to be stored, with at least one frame.
@@ -342,7 +342,7 @@ def key_bytes(layout: ObsLayout) -> int:
 
 @dataclass
 class Block(WritableArrays):
-    """The steps from ``begin`` up to ``end`` of E games; those of a full block begin with key frames."""
+    """The steps from ``begin`` up to ``end`` of E games; a full block begins with key frames."""
 
     begin: int
     ends: tuple[int, int]
@@ -394,7 +394,7 @@ class Block(WritableArrays):
         return sum(array.nbytes for array in vars(self).values() if isinstance(array, np.ndarray))
 
     def since(self, step: int, boards: npt.NDArray[np.uint8]) -> Block:
-        """Return a copy that begins with ``step``; ``boards``: uint8 (E, B, H * ceil(W/8)), those of then."""
+        """Return a copy that begins with ``step``; ``boards``: uint8 (E, B, H * ceil(W/8)) at that step."""
         start, num_games = step - self.begin, len(boards)
         before, counts = self.counts[: start + 1], self.counts[start:].copy()
         old_keys, old_cells = int((before == KEY_FRAME).sum()), int(before.clip(min=0).sum())
@@ -444,7 +444,7 @@ def copy_deltas(
     cells: Any,
     new_codes: Any,
 ) -> None:
-    """Write deltas into ``cells`` and ``new_codes``, and into ``places`` what is where in the block.
+    """Write deltas into ``cells`` and ``new_codes``, and their places in the block into ``places``.
 
     Of row * width + column becomes row * row_bits + column, the number of the bit: what is looked up
     often then has no division. Key frames are only counted.
@@ -469,7 +469,7 @@ SLOT, GAME, OLDEST, NEWEST = range(4)
 
 @kernel
 def rebuild(counts: Any, places: Any, keys: Any, cells: Any, codes: Any, wanted: Any, out: Any) -> None:
-    """Bring stacks up to the end of a block, or to their newest frames where those lie in it.
+    """Bring stacks up to the end of a block, or to their newest frames if these lie in it.
 
     ``wanted``: int64 (n, 4), columns SLOT, GAME, OLDEST, NEWEST: place in ``out``, game, and the steps of the
     stack's oldest frame and of its newest, counted from the begin of the block. Sorted by game, then newest

@@ -1,4 +1,4 @@
-"""TableStore: the tables of many games and steps in about the bytes of what changed."""
+"""``TableStore``: tables of many games and steps, stored as changes."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class TableStore:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of what is stored."""
+        """Bytes of the stored tables."""
         return sum(array.nbytes for step in self._steps for array in step)
 
     def append(self, rows: Floats32) -> int:
@@ -165,7 +165,7 @@ def checked_places(games: npt.ArrayLike, times: npt.ArrayLike, store: Any) -> tu
 
 @kernel
 def list_changes(rows: Any, newest: Any, ends: Any, index: Any, bits: Any) -> int:
-    """Write what of ``rows`` (E, S) differs from ``newest`` into a step's arrays, and into ``newest``.
+    """Write the differences of ``rows`` (E, S) from ``newest`` into a step's arrays, and update ``newest``.
 
     Returned is how many numbers there are.
     """

@@ -1,4 +1,4 @@
-"""The decoder for PyTorch: what each agent sees, computed where the observations lie."""
+"""PyTorch decoder: per-agent observations, computed on the tensors' device."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _copied(array: Any, device: torch.device) -> Tensor:
 
 
 class TorchDecoder(DecoderArguments):
-    """Turns a batch of observations into what chosen agents see, on the device where they lie.
+    """Decodes a batch of observations to the view of chosen agents, on the tensors' device.
 
     The methods, their arguments and their results, to the bit, are those of ``decode.numpy.Decoder``, with
     tensors for arrays: see there. Results lie where the observations do. ``dtype`` may be bfloat16, too.

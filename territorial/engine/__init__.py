@@ -1,1 +1,1 @@
-"""The engine: a batch of games that plays its steps in compiled code."""
+"""The engine: a batch of games that compiled code steps."""

@@ -1,4 +1,4 @@
-"""The arrays of a batch that its steps write to: allocated together, copied together, and seen as views.
+"""Arrays that the steps of a batch write, and views of them.
 
 What follows from them alone is here as well: the seeds of the next games, the state as users read it.
 """
@@ -64,7 +64,7 @@ def copied(arrays: BatchArrays) -> BatchArrays:
 
 
 def writable(arrays: BatchArrays) -> BatchArrays:
-    """Return ``arrays`` with copies of those that belong to another process: unpickled without a copy."""
+    """Return ``arrays`` with copies of the ones in another process's memory, as after unpickling."""
     given: tuple[Any, ...] = arrays
     parts: list[Any] = [
         type(part)(*all_writable(part)) if isinstance(part, tuple) else own(part) for part in given
@@ -78,7 +78,7 @@ def writable(arrays: BatchArrays) -> BatchArrays:
 
 
 def seed_of_episode(batch_seed: int, episode: int, k: int = 0) -> int:
-    """Return the seed of an episode of game ``k`` of a batch; game 0 is what a batch of one game plays."""
+    """Return the seed of an episode of game ``k`` of a batch; a batch of one game plays that of game 0."""
     return int(draw(np.uint64(batch_seed), STREAM_EPISODE, k, episode))
 
 
@@ -97,7 +97,7 @@ def next_seeds(arrays: BatchArrays, episodes: Ints | None = None) -> npt.NDArray
 
 
 def info_of(arrays: BatchArrays, final_observations: Observations, rewards: Weights) -> dict[str, Any]:
-    """Return what ``VecGame.step`` says beside rewards."""
+    """Return the info of ``VecGame.step``."""
     results = arrays.results
     final = {f"final_{name}": results.final_players[:, PLAYERS[name], 1:] for name in FINAL}
     parts = {name: results.reward_parts[:, i] for i, name in enumerate(part_names(rewards))}

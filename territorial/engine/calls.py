@@ -1,4 +1,4 @@
-"""The compiled calls of a batch: what kernels are given, and the threads that share a call.
+"""``Calls``: the compiled calls of a batch, their arguments and threads.
 
 An action walks from ``VecGame.step`` through ``Calls.step`` to the thread pool, and from there into the
 kernel ``step_games``. Arguments are unboxed once: that takes 2 microseconds, and a step of one game takes 10.
@@ -99,7 +99,7 @@ def exclusive(method: Method) -> Method:
 
 
 class SummedResults:
-    """What the decisions of one step give together.
+    """Sums of the results of several decisions, which count as one step.
 
     Args:
         results: the arrays that every decision overwrites.
@@ -113,7 +113,7 @@ class SummedResults:
         self._sums = {name: np.zeros_like(getattr(results, name)) for name in (*ADDED, *JOINED)}
 
     def add(self) -> None:
-        """Add the decision just played: rewards in float32, as who steps decision by decision would."""
+        """Add the decision just played; rewards are summed in float32."""
         for name, array in self._sums.items():
             combine = np.add if name in ADDED else np.logical_or
             combine(array, getattr(self._results, name), out=array)
@@ -122,7 +122,7 @@ class SummedResults:
             kept[has_launched] = array[has_launched]
 
     def give_back(self) -> None:
-        """Write what there is together over the results of the last decision."""
+        """Write the sums over the results of the last decision."""
         for name, array in self._sums.items():
             getattr(self._results, name)[...] = array
         for array, kept in zip(self._launched, self._last, strict=True):
@@ -179,7 +179,7 @@ class Calls:
         self.owners = np.zeros(0, np.uint8)
         self.has_current_owners = self._is_behind = False
         self._entries = np.zeros(2, np.int64)
-        self._held: list[BoundArguments[Batch]] = []
+        self._bound: list[BoundArguments[Batch]] = []
         self._loaded: dict[Any, Callable[..., None]] = {}
         self.record(np.zeros(num_games, np.bool_))
 
@@ -189,73 +189,71 @@ class Calls:
         self,
         repeat: int,
         observer: GameObserver = NO_OBSERVER,
-        listener: DecisionHook | None = None,
-        together: SummedResults | None = None,
+        hook: DecisionHook | None = None,
+        summed: SummedResults | None = None,
     ) -> None:
         """Play ``repeat`` decisions of all games in one compiled call, and notify of them.
 
-        Where Python takes part in between, it is one call a decision. ``together``: what those give to which
-        this one belongs.
+        Where Python takes part in between, it is one call per decision. ``summed``: the results of the step
+        to which this decision belongs.
         """
         decisions = 1 if repeat is ONE_DECISION else whole_number("repeat", repeat, 1, NO_LIMIT)
         arrays, players = self._arrays, self._players
-        if self._is_behind and together is None:  # a call was interrupted twice
+        if self._is_behind and summed is None:  # a call was interrupted twice
             self._catch_up()
-        is_observed = listener is not None or observer is not NO_OBSERVER
+        is_observed = hook is not None or observer is not NO_OBSERVER
         if decisions > 1 and (is_observed or have_python_bots(arrays.state)):
-            self._step_by_decision(decisions, observer, listener)
+            self._step_by_decision(decisions, observer, hook)
             return
-        if listener is not None or players.python_bots or self._needs_maps:
-            self._prepare(listener)
+        if hook is not None or players.python_bots or self._needs_maps:
+            self._prepare(hook)
         self.has_current_owners = False
         if self._table is not players.table or step.step_games not in self._loaded:
             self._load(step.step_games)
         step_games = self._loaded[step.step_games]
-        arrays.call.numbers[DECISIONS], self._is_behind = decisions, together is not None
+        arrays.call.numbers[DECISIONS], self._is_behind = decisions, summed is not None
         if self._has_networks:
             arrays.call.asks[0] = True
-            self.thread_pool.run(step_games, self._held)
+            self.thread_pool.run(step_games, self._bound)
             arrays.call.asks[0] = False
-        self.thread_pool.run(step_games, self._held)
-        if together is not None:
-            together.add()
+        self.thread_pool.run(step_games, self._bound)
+        if summed is not None:
+            summed.add()
         if is_observed:
             observer.after_step()
-        if listener is not None:
-            listener.after_decision()
+        if hook is not None:
+            hook.after_decision()
 
-    def _prepare(self, listener: DecisionHook | None) -> None:
+    def _prepare(self, hook: DecisionHook | None) -> None:
         """Have ready what a compiled call needs: launches of bots in Python, and maps of the next games."""
         arrays, python_bots = self._arrays, self._players.python_bots
-        if listener is not None:
-            listener.before_decision()
+        if hook is not None:
+            hook.before_decision()
         if python_bots:
             is_idle, actions = arrays.is_idle, arrays.actions
             ask_python_bots(python_bots, self._config, arrays.state, is_idle, actions, self._see_pairs)
         if self._needs_maps:
             self._maps.provide(next_seeds(arrays).tolist(), view(arrays.state, "seed").tolist())
 
-    def _step_by_decision(
-        self, decisions: int, observer: GameObserver, listener: DecisionHook | None
-    ) -> None:
+    def _step_by_decision(self, decisions: int, observer: GameObserver, hook: DecisionHook | None) -> None:
         """Play what one compiled call of so many decisions would, with Python taking part between them.
 
         Where Python fails, what was played stays played: observations and results are those up to there.
         """
         arrays, call = self._arrays, self._arrays.call
-        together = SummedResults(arrays.results, arrays.launched)
+        summed = SummedResults(arrays.results, arrays.launched)
         call.numbers[SHOWS] = ONLY_ENDS
         try:
             for i in range(decisions):
                 if i > 0:
                     arrays.actions.fill(0)
-                self.step(ONE_DECISION, observer, listener, together)
+                self.step(ONE_DECISION, observer, hook, summed)
                 if call.waits.all():
                     break
         finally:
             if self._is_behind:
                 self._catch_up()
-                together.give_back()
+                summed.give_back()
             call.numbers[:] = 1, WHOLE
 
     def _catch_up(self) -> None:
@@ -263,7 +261,7 @@ class Calls:
         call = self._arrays.call
         if self._options.is_observed:
             call.numbers[:], call.asks[0] = (0, CATCH_UP), False
-            self.thread_pool.run(self._load(step.step_games), self._held)
+            self.thread_pool.run(self._load(step.step_games), self._bound)
         call.numbers[:], call.waits[:] = (1, WHOLE), False
         self._is_behind = False
 
@@ -273,17 +271,17 @@ class Calls:
         """Reset all games; see ``step.reset_games``."""
         reset, call = self._load(step.reset_games), self._arrays.call
         call.seeds[:], call.episodes[:], self.has_current_owners = seeds, episodes, False
-        are_many = len(self._held) > 1
+        are_many = len(self._bound) > 1
         if are_many:  # threads may watch for the next step
             self.thread_pool.shutdown()
-        self.thread_pool.run(reset, self._held)
+        self.thread_pool.run(reset, self._bound)
         if are_many:
             self.thread_pool.shutdown()
 
     def one_game(self, compiled: Any, *arguments: Any) -> None:
         """Call a kernel for one game, in this thread; ``arguments`` are of the same types in all calls."""
         self.has_current_owners = False
-        self._load(compiled, *arguments)(self._held[0], *arguments)
+        self._load(compiled, *arguments)(self._bound[0], *arguments)
 
     @exclusive
     def owner_codes(self) -> npt.NDArray[np.uint8]:
@@ -310,7 +308,7 @@ class Calls:
     # ---- what kernels are given -------------------------------------------------------------------
 
     def batch(self, thread: int) -> Batch:
-        """Return what a thread has to know to step the games."""
+        """Return the arguments with which a thread steps the games."""
         return Batch(
             arrays=self._arrays,
             params=self._params,
@@ -330,27 +328,27 @@ class Calls:
     def _load(self, compiled: Any, *arguments: Any) -> Callable[..., None]:
         """Return the entry of a kernel for a batch as ``BoundArguments``, and ``arguments`` of these types.
 
-        Arguments are held anew if the table of custom bots or the launch log is another than before.
+        Arguments are bound again if the table of custom bots or the launch log is another than before.
         """
         players = self._players
         if self._table is not players.table:
             self.thread_pool.shutdown()  # no thread is to watch for calls with what it was given before
             self._table, self._has_networks = players.table, players.has_networks
             self.network_works = self._make_network_works()
-            self._held = [BoundArguments(self.batch(thread)) for thread in range(len(self.works))]
+            self._bound = [BoundArguments(self.batch(thread)) for thread in range(len(self.works))]
             self._loaded = {}
             self._arrays.call.asks[0] = False  # a call for another table may have been interrupted
         if compiled not in self._loaded:
-            called = self._called_by_address(self._held[0]) if not arguments else []
+            called = self._called_by_address(self._bound[0]) if not arguments else []
             for i, (other, numbers) in enumerate(called):
                 self._entries[i] = address_of(other, *numbers)
-            self._loaded[compiled] = entry_of(compiled, self._held[0], *arguments)
+            self._loaded[compiled] = entry_of(compiled, self._bound[0], *arguments)
         return self._loaded[compiled]
 
-    def _called_by_address(self, held: BoundArguments[Batch]) -> list[tuple[Any, tuple[Any, ...]]]:
+    def _called_by_address(self, bound: BoundArguments[Batch]) -> list[tuple[Any, tuple[Any, ...]]]:
         """Return the kernels that steps and resets call for ``Batch.entries``, with arguments like theirs."""
-        called: list[tuple[Any, tuple[Any, ...]]] = [(step.reset_game, (held, ZERO, 0, 0))]
-        return called + [(step.ask_networks, (held, 0))] * self._players.has_networks
+        called: list[tuple[Any, tuple[Any, ...]]] = [(step.reset_game, (bound, ZERO, 0, 0))]
+        return called + [(step.ask_networks, (bound, 0))] * self._players.has_networks
 
     def _make_network_works(self) -> list[NetworkWork]:
         players = self._players

@@ -1,4 +1,4 @@
-"""Checks of what users give a batch of games: options, actions, launches and seeds."""
+"""Checks of the options, actions, launches and seeds of a batch."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Map bank: the maps of a batch of games in the form that the engine reads, and which game has which."""
+"""``BatchMaps``: the maps of a batch, and the map of each game."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from territorial.config.land_mask import LandMask
 from territorial.config.map_mix import MapMix, checked_map
 from territorial.files.arrays import all_writable
 from territorial.game.spawning import MapBank, allocate_bank, write_map
-from territorial.maps.bank import Ground, check_own_maps, ground_of, make_bank
+from territorial.maps.bank import Ground, check_own_maps, ground_of, make_grounds
 
 
 class BatchMaps:
@@ -38,10 +38,10 @@ class BatchMaps:
             check_own_maps(config)
             self.bank = allocate_bank(config.height, config.width, num_games, np.zeros(0, np.int64))
             return
-        bank = make_bank(config)
-        self.bank = allocate_bank(config.height, config.width, len(bank.grounds), bank.picks, assigned)
-        self._grounds = bank.grounds
-        for row, ground in enumerate(bank.grounds):
+        made = make_grounds(config)
+        self.bank = allocate_bank(config.height, config.width, len(made.grounds), made.picks, assigned)
+        self._grounds = made.grounds
+        for row, ground in enumerate(made.grounds):
             write_map(self.bank, row, ground.land)
 
     def provide(self, seeds: Sequence[int], current: Sequence[int]) -> None:
@@ -65,7 +65,7 @@ class BatchMaps:
         return self._own_ground(seed) if self.has_own_maps else self._grounds[map_id]
 
     def maps(self, seeds: Sequence[int]) -> tuple[LandMask, ...]:
-        """Return the bank; or the maps of the games that are being played, whose ``seeds`` these are."""
+        """Return the bank; or the maps of the games being played, which have these ``seeds``."""
         grounds = [self._own_ground(seed) for seed in seeds] if self.has_own_maps else self._grounds
         return tuple(ground.land for ground in grounds)
 

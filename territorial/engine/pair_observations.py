@@ -1,4 +1,4 @@
-"""The form "pairs" of any seats of a batch: one compiled call for those asked for, and nothing for others."""
+"""``PairObserver``: observations "pairs" of chosen seats, on request."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ DTYPES = ("float32", "int16")
 
 
 class PairObservations(NamedTuple):
-    """What N seats see: docs/observation.md, "Pairs"; C candidates each, and with teams D allies."""
+    """Observations "pairs" of N seats (docs/observation.md): C candidates each, with teams D allies."""
 
     own: npt.NDArray[Any]  # (N, 35) numbers of the seat itself
     pairs: npt.NDArray[Any]  # (N, C + D, 26) of each, 0 where there is none; with teams (N, C + D, 27)
@@ -47,7 +47,7 @@ class PairObservations(NamedTuple):
 
 
 class PairCandidates(NamedTuple):
-    """Whom N seats may name in the formats of actions that name candidates; C + D of them each."""
+    """Candidates of N seats in formats of actions that name candidates; C + D of them each."""
 
     targets: npt.NDArray[np.int32]  # (N, C + D) as in PairObservations
     legal: npt.NDArray[np.bool_]  # (N, C + D) whether a launch is legal
@@ -73,7 +73,7 @@ class PairObserver:
         self._num_columns = len(pair_columns(teams=config.teams is not None))
 
     @cached_property
-    def _held(self) -> BoundArguments[PairArguments]:
+    def _bound(self) -> BoundArguments[PairArguments]:
         config, totals = self._config, allocate_totals(self._config.num_players)
         arguments = PairArguments(self._state, make_params(config), interest_rates(config), totals)
         return BoundArguments(arguments)
@@ -81,7 +81,7 @@ class PairObserver:
     def observe_checked(
         self, games: Any, seats: Any, num_candidates: Any, num_allies: Any, dtype: Any
     ) -> PairObservations:
-        """Return what ``seats`` of ``games`` see; errors say what is wrong with an argument."""
+        """Return the pairs of ``seats`` of ``games``; errors name a bad argument."""
         rows = rows_shown(self._config, num_candidates, num_allies)
         if dtype not in DTYPES:
             raise ValueError(f"dtype is {dtype!r}; it must be {' or '.join(map(repr, DTYPES))}")
@@ -95,11 +95,11 @@ class PairObserver:
         return seen.as_floats() if dtype == "float32" else seen
 
     def see(self, games: Ints, seats: Ints) -> PairObservations:
-        """Return what bots in Python are shown of ``seats`` and ``games``, as in ``observe``: floats."""
+        """Return the pairs of ``seats`` of ``games`` for bots in Python: as ``observe``, but floats."""
         return self.observe(games, seats, rows_shown(self._config)).as_floats()
 
     def observe(self, games: Ints, seats: Ints, rows: ShownRows) -> PairObservations:
-        """Return what ``seats``, 1..P, of ``games`` see, in new arrays of 4096ths; sorted games are quickest.
+        """Return the pairs of ``seats``, 1..P, of ``games``, new arrays of 4096ths; quickest if sorted.
 
         Both are int64 (N,), in range.
         """
@@ -124,7 +124,7 @@ class PairObserver:
         # In one piece, as it takes them: ``np.nonzero`` returns columns of a table.
         numbers = [np.ascontiguousarray(array, np.int64) for array in (games, seats)]
         room = [np.empty(count, np.int64) for count in rows]
-        compiled(self._held, *numbers, *room, *written)
+        compiled(self._bound, *numbers, *room, *written)
 
 
 class ShownRows(NamedTuple):
@@ -155,7 +155,7 @@ def rows_shown(config: GameConfig, num_candidates: Any = None, num_allies: Any =
 
 @kernel
 def observe_pairs(
-    held: BoundArguments[PairArguments],
+    bound: BoundArguments[PairArguments],
     games: Any,
     seats: Any,
     owners: Any,
@@ -164,11 +164,11 @@ def observe_pairs(
     pairs: Any,
     targets: Any,
 ) -> None:
-    """Write what ``seats`` of ``games``, int64 (N,), see into the arrays of ``PairObservations``, int16.
+    """Write the pairs of ``seats`` of ``games``, int64 (N,), into ``PairObservations``, int16.
 
     ``owners``, int64 (C,), and ``allies``, int64 (D,), are scratch memory.
     """
-    state, params, rates, totals = arguments_of(held)
+    state, params, rates, totals = arguments_of(bound)
     for i in range(len(games)):
         game = game_of(state, games[i])
         if i == 0 or games[i] != games[i - 1]:
@@ -184,7 +184,7 @@ def observe_pairs(
 
 @njit
 def name_rows(params: Params, p: int, owners: Any, count: int, rows: Any, targets: Any) -> None:
-    """Write what actions against the first ``count`` of ``owners`` are, and zeros where there is none."""
+    """Write the actions against the first ``count`` of ``owners``, and zeros for the rest."""
     for c in range(len(owners)):
         targets[c] = HOLD
         if c < count:
@@ -195,7 +195,7 @@ def name_rows(params: Params, p: int, owners: Any, count: int, rows: Any, target
 
 @kernel
 def list_candidates(
-    held: BoundArguments[PairArguments],
+    bound: BoundArguments[PairArguments],
     games: Any,
     seats: Any,
     owners: Any,
@@ -207,7 +207,7 @@ def list_candidates(
 
     ``owners``, int64 (C,), and ``allies``, int64 (D,), are scratch memory.
     """
-    state, params, _, _ = arguments_of(held)
+    state, params, _, _ = arguments_of(bound)
     for i in range(len(games)):
         game, p = game_of(state, games[i]), seats[i]
         count, largest = find_candidates(game, params, p, owners), largest_need(game.troops[p], params)

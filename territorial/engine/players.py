@@ -1,4 +1,4 @@
-"""The bots of a batch: their seat codes, the table that kernels read, and asking those that are in Python."""
+"""``BatchPlayers``: the bots of a batch, their seat codes and decisions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ROOM = 16
 
 
 class CustomTable(NamedTuple):
-    """What kernels know of the custom bots of a batch: row i is the seat code FIRST_CUSTOM_CODE + i."""
+    """Custom bots of a batch for kernels: row i is the seat code FIRST_CUSTOM_CODE + i."""
 
     lows: npt.NDArray[np.int64]  # (N, S) the least that a seat draws for each setting
     highs: npt.NDArray[np.int64]  # (N, S) the most
@@ -81,12 +81,12 @@ class BatchPlayers:
 
     @property
     def python_names(self) -> tuple[str, ...]:
-        """What the bots in Python are called, in the order of their codes."""
+        """Names of the bots in Python, in the order of their codes."""
         return tuple([bot.name for bot in self.python_bots])
 
     @property
     def bot_names(self) -> tuple[str, ...]:
-        """What the compiled custom bots are called, in the order of their codes."""
+        """Names of the compiled custom bots, in the order of their codes."""
         return tuple([bot.name for bot in self.bots])
 
     @property
@@ -95,7 +95,7 @@ class BatchPlayers:
         return any(isinstance(bot, Network) for bot in self.bots)
 
     def codes_of(self, seats: Sequence[Seat] | None, state: State | None = None) -> Ints:
-        """Return the codes of ``seats``, whose custom bots have one from now on; None: all are agents.
+        """Return the codes of ``seats``, giving new custom bots one; None: all are agents.
 
         ``state``: of the games, which say who has a seat; None: there are none yet.
         """
@@ -108,7 +108,7 @@ class BatchPlayers:
         return seat_codes(seats, self._config.num_players, self.python_names, self.bot_names)
 
     def troops_of(self, seats: Sequence[Seat] | None) -> Ints:
-        """Return what ``seats`` begin with; None: all are agents."""
+        """Return the starting troops of ``seats``; None: all are agents."""
         players = self._config.num_players
         given: Sequence[Any] = [AGENT] * players if seats is None else seats
         if len(given) != players:
@@ -120,7 +120,7 @@ class BatchPlayers:
         return starting_troops(named, self._config)
 
     def write_next(self, state: State, games: Any, codes: Ints, troops: Ints) -> None:
-        """Write who plays ``games``, and what they start with, from the next reset on."""
+        """Write the players of ``games`` and their starting troops, from the next reset on."""
         intervals = np.zeros_like(codes)
         for code, bot in enumerate(self.python_bots, start=FIRST_PYTHON_CODE):
             intervals[codes == code] = bot.interval
@@ -134,7 +134,7 @@ class BatchPlayers:
         return tuple(names[code] for code in codes.tolist())
 
     def codes_here(self, codes: Ints, bots: Sequence[CompiledBot]) -> Ints:
-        """Return seat codes of a batch that has ``bots`` as those of this batch, which has all of them."""
+        """Return seat codes of a batch with ``bots`` as codes of this batch, which has all of them."""
         numbers = np.array([self._rows[bot.name] for bot in bots], np.int64)
         is_custom = codes >= FIRST_CUSTOM_CODE
         translated = codes.copy()
@@ -226,7 +226,7 @@ def ask_python_bots(
     actions: Ints,
     see_pairs: SeePairs,
 ) -> None:
-    """Ask all ``python_bots`` whose turn it is, and write targets and 1024ths into ``actions``.
+    """Ask all due ``python_bots``, and write targets and 1024ths into ``actions``.
 
     ``is_idle``: which games take no step. ``see_pairs`` is for ``View.pairs``.
     """

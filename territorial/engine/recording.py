@@ -1,4 +1,4 @@
-"""What steps leave for those who look on: the launches of the last one, the log of recorded games, notices.
+"""Launches of the last step, the launch log, and observers of games.
 
 The kernels append every launch of a recorded game to its log, by bots and agents alike. When the game ends,
 or is left, they copy its last position before another game may take its place. The recorder
@@ -36,7 +36,7 @@ NOT_RECORDED = -1
 
 
 class Launches(NamedTuple):
-    """What the P seats of E games launched in the last step, in seat order.
+    """Launches of the P seats of E games in the last step, in seat order.
 
     Args:
         target: int16 (E, P): the owner code of the target, 0 neutral land, 1..P a seat; -1: the seat held.
@@ -63,7 +63,7 @@ def forget_launches(last: Launches, games: Any) -> None:
 
 @njit
 def clear_launches(last: Launches, k: int) -> None:
-    """Note that no seat of game ``k`` has launched: what ``forget_launches`` does, within a step."""
+    """Note that no seat of game ``k`` has launched; ``forget_launches`` within a step."""
     fill(last.target[k], NO_TARGET)
     fill(last.fraction[k], 0)
     for q in range(last.legal.shape[1]):
@@ -123,7 +123,7 @@ def last_position(launch_log: LaunchLog, k: int) -> Position:
 
 @njit
 def log_launches(launch_log: LaunchLog, k: int, launches: LaunchList) -> None:
-    """Append the launches of game ``k`` to its log, if it has one; those too many are counted and lost."""
+    """Append the launches of game ``k`` to its log, if it has one; surplus ones are counted and lost."""
     slot = launch_log.slots[k]
     if slot >= 0:
         for i in range(launches.first, launches.end):
@@ -158,7 +158,7 @@ class GameObserver:
         """These games have just begun."""
 
     def after_step(self) -> None:
-        """A step was played; what it left is in the batch's results and in its launch log."""
+        """A step was played; its results are in the batch's results and in its launch log."""
 
     def after_play(self, k: int, launches: npt.NDArray[np.int64]) -> None:
         """Game ``k`` played ticks with ``launches``, (N, 4): tick, seat, owner code, 1024ths."""
@@ -178,4 +178,4 @@ class DecisionHook(Protocol):
         """The next decision of all games is about to be played."""
 
     def after_decision(self) -> None:
-        """It was played, and the results are those of this decision alone."""
+        """A decision was played, and the results are of this decision alone."""

@@ -1,4 +1,4 @@
-"""Saved games, taken from a batch and put back, and positions: set up by users, their fronts and digests."""
+"""Saving, restoring and setting up positions of games in a batch."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from territorial.engine.step import BatchArrays
 from territorial.game.formulas import are_allies, is_legal, largest_need, may_donate, need_for
 from territorial.game.state import (
     FIELDS,
-    PAIRS,
+    PAIR_ENTRIES,
     SEATING,
     Position,
     State,
@@ -82,7 +82,7 @@ def check_saved(
 
 
 def teams_of_saved(saved: SavedGame, config: GameConfig) -> tuple[int, ...]:
-    """Return the team of every seat in a saved game: what its seed deals."""
+    """Return the team of every seat in a saved game, as dealt by its seed."""
     return config.team_of(int(State(*saved.blocks).seed[0]))
 
 
@@ -110,7 +110,7 @@ def write_game(
 
 def _check_pools(saved: SavedGame, teams: tuple[int, ...]) -> None:
     """Raise ValueError if a pool is between allies; ``teams``: of every seat."""
-    pools = State(*saved.blocks).pairs[PAIRS["pools"], 1:, 1:]
+    pools = State(*saved.blocks).pairs[PAIR_ENTRIES["pools"], 1:, 1:]
     between = np.argwhere((pools > 0) & np.equal.outer(teams, teams)) + 1
     for p, target in between.tolist():
         if p != target:

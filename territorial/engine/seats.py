@@ -1,4 +1,4 @@
-"""Who plays a seat: an agent of the environment, the caller, or a bot; and line-ups that have a name."""
+"""Seats: agent, external caller or bot; and named line-ups."""
 
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
@@ -197,7 +197,7 @@ def seat_codes(
 
 
 def starting_troops(seats: Sequence[Seat], config: GameConfig) -> npt.NDArray[np.int64]:
-    """Return what each of ``seats`` starts with, int64 (P,): less for lower levels if handicaps are on.
+    """Return the starting troops of ``seats``, int64 (P,): less for lower levels if handicaps are on.
 
     Names that are unknown here, as they may be in a file from elsewhere, start with all.
     """
@@ -216,13 +216,13 @@ def _start(seat: Seat) -> float:
 
 
 def shown_names(seats: Sequence[Seat]) -> tuple[str, ...]:
-    """Return what seats are called in pictures and replays: agents as by PettingZoo, others by their name."""
+    """Return names of seats for pictures and replays: agents as by PettingZoo, bots by their name."""
     names = (str(name_of(seat)) for seat in seats)
     return tuple(f"player_{i}" if name == AGENT else bots.short(name) for i, name in enumerate(names))
 
 
 def check_custom(bot: CustomBot, others: Collection[str] = ()) -> None:
-    """Raise ValueError for a custom bot whose name or interval cannot be; ``others``: names in use."""
+    """Raise ValueError for a custom bot with a bad name or interval; ``others``: names in use."""
     what = f"the bot {type(bot).__name__}"
     if isinstance(bot, CompiledBot):  # whose fields have been checked
         what = "a style" if isinstance(bot, Style) else "a network"

@@ -1,4 +1,4 @@
-"""The compiled calls: everything the engine does to many games at once, between Python and Python.
+"""Compiled entry points that reset, step and observe a batch of games.
 
 Calls have scratch memory of their own, so that threads may share a batch: they take its games from
 queues, see ``territorial.jit.thread_pool``. Games do not touch each other: game k plays the same alone or
@@ -106,7 +106,7 @@ WHOLE, ONLY_ENDS, CATCH_UP = range(3)
 
 
 class StepResults(NamedTuple):
-    """What a step of E games gives back, beside observations; P seats in seat order."""
+    """Results of a step of E games, beside observations; P seats in seat order."""
 
     rewards: npt.NDArray[np.float32]  # (E, P) of several decisions their sum, decision after decision
     reward_parts: npt.NDArray[np.float32]  # (E, K, P) what they are made of, without weights
@@ -130,7 +130,7 @@ class Options(NamedTuple):
 
 
 class Slots(NamedTuple):
-    """What a batch keeps of its E games beside their state."""
+    """Data of E games that the batch keeps beside their state."""
 
     num_cycles: npt.NDArray[np.int64]  # (E,) environment steps that the game has taken
     is_idle: npt.NDArray[np.bool_]  # (E,) its episode is over, so it takes no step
@@ -140,7 +140,7 @@ class Slots(NamedTuple):
 
 
 class StepCall(NamedTuple):
-    """What is asked of a call; where Python takes part in between, it is one compiled call a decision."""
+    """Arguments of a call; where Python takes part in between, it is one compiled call per decision."""
 
     numbers: npt.NDArray[np.int64]  # (2,) DECISIONS, SHOWS
     asks: npt.NDArray[
@@ -152,7 +152,7 @@ class StepCall(NamedTuple):
 
 
 class BatchArrays(NamedTuple):
-    """What steps of E games write to; all of it stays where it is as long as the batch lives."""
+    """Arrays that the steps of E games write; their addresses are fixed while the batch lives."""
 
     state: State
     buffers: Buffers  # of no games where nothing is observed
@@ -190,7 +190,7 @@ class Batch(NamedTuple):
 
 
 def allocate_results(num_games: int, num_players: int, num_parts: int) -> StepResults:
-    """Return zeroed buffers for ``num_games`` games, whose rewards have ``num_parts`` parts."""
+    """Return zeroed buffers for ``num_games`` games with ``num_parts`` parts of rewards."""
     seats = (num_games, num_players)
     return StepResults(
         rewards=np.zeros(seats, np.float32),
@@ -233,29 +233,29 @@ def allocate_call(num_games: int) -> StepCall:
 
 
 @kernel
-def step_games(held: BoundArguments[Batch]) -> None:
-    """Play the decisions of a call in all games, or in those that other threads leave."""
-    batch = arguments_of(held)
+def step_games(bound: BoundArguments[Batch]) -> None:
+    """Play the decisions of a call in all games, or in the ones that other threads leave."""
+    batch = arguments_of(bound)
     while begins(batch.thread_state):
         if batch.arrays.call.asks[0]:
-            call_at(batch.entries[ASK_NETWORKS], ask_networks, held, (EVERY,))
+            call_at(batch.entries[ASK_NETWORKS], ask_networks, bound, (EVERY,))
             continue
         k = take(batch.queues, batch.thread)
         while k >= 0:
-            step_game(held, batch, k)
+            step_game(bound, batch, k)
             copy_out(batch.arrays.buffers, batch.lending, k)
             k = take(batch.queues, batch.thread)
         all_is_written()
 
 
 @kernel
-def ask_networks(held: BoundArguments[Batch], only: int) -> None:
-    """Let the networks in game ``only`` decide; EVERY: in all games, or in those that other threads leave.
+def ask_networks(bound: BoundArguments[Batch], only: int) -> None:
+    """Let the networks in game ``only`` decide; EVERY: in all games, or the ones that other threads leave.
 
     Their launches are written into the actions, as those of bots in Python are. Compiled for the first batch
     that has a network.
     """
-    batch = arguments_of(held)
+    batch = arguments_of(bound)
     arrays = batch.arrays
     k = take(batch.queues, batch.thread) if only == EVERY else only
     while k >= 0:
@@ -273,8 +273,8 @@ def takes_step(batch: Batch, game: Game, k: int) -> bool:
 
 
 @njit
-def step_game(held: BoundArguments[Batch], batch: Batch, k: int) -> None:
-    """Play the decisions of a call in game ``k``, up to the end of its episode, and what follows from that.
+def step_game(bound: BoundArguments[Batch], batch: Batch, k: int) -> None:
+    """Play the decisions of a call in game ``k``, up to the end of its episode, and the consequences.
 
     Agents act in the first decision, and hold in the others. Networks have been asked for the first.
     """
@@ -284,7 +284,7 @@ def step_game(held: BoundArguments[Batch], batch: Batch, k: int) -> None:
     clear_launches(arrays.launched, k)
     if takes_step(batch, game, k):
         results.was_reset[k] = False
-    elif stands_on(held, batch, game, k):
+    elif stands_on(bound, batch, game, k):
         decisions, shows = 0, WHOLE
     else:
         return
@@ -292,31 +292,31 @@ def step_game(held: BoundArguments[Batch], batch: Batch, k: int) -> None:
         if i == 1:
             fill(arrays.actions[k], 0)
         if i > 0 and len(batch.networks.waiting.last) > 0:
-            call_at(batch.entries[ASK_NETWORKS], ask_networks, held, (k,))
+            call_at(batch.entries[ASK_NETWORKS], ask_networks, bound, (k,))
         play_decision(batch, game, seating, k, i == 0)
         if results.is_over[k]:
             break
     observe(batch, game, k, shows)
     if results.is_over[k]:
-        finish(held, batch, game, k)
+        finish(bound, batch, game, k)
 
 
 @njit
-def stands_on(held: BoundArguments[Batch], batch: Batch, game: Game, k: int) -> bool:
+def stands_on(bound: BoundArguments[Batch], batch: Batch, game: Game, k: int) -> bool:
     """Return whether game ``k``, which takes no step, is observed as it stands; the next one may begin."""
     clear_results(batch.arrays.results, k)
     if batch.arrays.call.waits[k]:
         return False
     batch.arrays.call.waits[k] = batch.arrays.call.numbers[SHOWS] != WHOLE
     if batch.options.autoreset == NEXT_STEP:
-        begin_next(held, batch, game, k)
+        begin_next(bound, batch, game, k)
         return False
     return True
 
 
 @njit
 def clear_results(results: StepResults, k: int) -> None:
-    """Write what a call in which nothing happens gives."""
+    """Write the results of a call in which nothing happens."""
     results.was_reset[k] = results.ended[k] = results.is_over[k] = results.is_cut[k] = False
     fill(results.rewards[k], 0.0)
     fill(results.reward_parts[k], 0.0)
@@ -326,7 +326,7 @@ def clear_results(results: StepResults, k: int) -> None:
 
 @njit
 def play_decision(batch: Batch, game: Game, seating: Seating, k: int, is_first: bool) -> None:
-    """Play game ``k`` up to the next decision; what it gives is added to what the call gave before."""
+    """Play game ``k`` up to the next decision; results are added to the results of the call."""
     params, work, results = batch.params, batch.work, batch.arrays.results
     remember(game, params, work)
     actions = batch.arrays.actions[k]
@@ -352,8 +352,8 @@ def observe(batch: Batch, game: Game, k: int, shows: int) -> None:
 
 
 @njit
-def finish(held: BoundArguments[Batch], batch: Batch, game: Game, k: int) -> None:
-    """Do what follows where the episode of game ``k`` is over: keep how it ended, begin the next."""
+def finish(bound: BoundArguments[Batch], batch: Batch, game: Game, k: int) -> None:
+    """Keep the end of game ``k`` if its episode is over, and begin the next."""
     keep_final(batch, game, k)
     keep_position(batch.launch_log, k, game)
     batch.arrays.slots.is_idle[k] = True
@@ -361,7 +361,7 @@ def finish(held: BoundArguments[Batch], batch: Batch, game: Game, k: int) -> Non
     if batch.options.autoreset == SAME_STEP:
         if batch.options.is_observed != 0:
             copy_observation(batch.arrays.buffers, batch.arrays.final_buffers, k)
-        begin_next(held, batch, game, k)
+        begin_next(bound, batch, game, k)
 
 
 @njit
@@ -383,11 +383,11 @@ def end_episode(batch: Batch, game: Game, seating: Seating, k: int) -> None:
 
 
 @njit
-def begin_next(held: BoundArguments[Batch], batch: Batch, game: Game, k: int) -> None:
+def begin_next(bound: BoundArguments[Batch], batch: Batch, game: Game, k: int) -> None:
     """Let the next game take the place of game ``k``, and observe it."""
     episode = game.clock[EPISODE] + 1
     seed = next_seed(batch.arrays.slots, batch.arrays.seed[0], k, episode)
-    call_at(batch.entries[RESET_GAME], reset_game, held, (seed, episode, k))
+    call_at(batch.entries[RESET_GAME], reset_game, bound, (seed, episode, k))
     batch.arrays.results.was_reset[k] = True
 
 
@@ -408,9 +408,9 @@ def next_seeds(slots: Slots, batch_seed: Any, episodes: Any, seeds: Any) -> None
 
 
 @kernel
-def reset_game(held: BoundArguments[Batch], seed: Any, episode: int, k: int) -> None:
+def reset_game(bound: BoundArguments[Batch], seed: Any, episode: int, k: int) -> None:
     """Begin a game in slot ``k`` with ``seed``, and observe it."""
-    batch = arguments_of(held)
+    batch = arguments_of(bound)
     game = game_of(batch.arrays.state, k)
     game.clock[EPISODE] = episode
     start(game, batch, seating_of(batch.arrays.state, k), seed, k)
@@ -421,26 +421,26 @@ def reset_game(held: BoundArguments[Batch], seed: Any, episode: int, k: int) -> 
 
 
 @kernel
-def reset_games(held: BoundArguments[Batch]) -> None:
-    """Reset all games, or those that other threads leave, with the seeds and episodes of the call."""
-    batch = arguments_of(held)
+def reset_games(bound: BoundArguments[Batch]) -> None:
+    """Reset all games, or the ones that other threads leave, with the seeds and episodes of the call."""
+    batch = arguments_of(bound)
     while begins(batch.thread_state):
         k = take(batch.queues, batch.thread)
         while k >= 0:
             numbers = batch.arrays.call.seeds[k], batch.arrays.call.episodes[k], k
-            call_at(batch.entries[RESET_GAME], reset_game, held, numbers)
+            call_at(batch.entries[RESET_GAME], reset_game, bound, numbers)
             k = take(batch.queues, batch.thread)
 
 
 @kernel
-def play_launches(held: BoundArguments[Batch], launches: Any, until: int, k: int) -> None:
+def play_launches(bound: BoundArguments[Batch], launches: Any, until: int, k: int) -> None:
     """Play game ``k`` up to tick ``until`` or its end, with ``launches`` and no bots.
 
     ``launches``: int64 (N, 4), a table of launches (territorial.game.scratch) in the order of ticks, all on
     the decision grid and none before the tick at which the game stands. What is derived from the state is
     derived again, so that a caller may have written to the arrays.
     """
-    batch = arguments_of(held)
+    batch = arguments_of(bound)
     game = game_of(batch.arrays.state, k)
     derive(game)
     first = 0
@@ -454,14 +454,14 @@ def play_launches(held: BoundArguments[Batch], launches: Any, until: int, k: int
 
 @kernel
 def position_of(state: State, k: int, position: Position) -> None:
-    """Write what the digest of game ``k`` is taken of into ``position``."""
+    """Write the position of game ``k``, of which its digest is taken, into ``position``."""
     write_position(game_of(state, k), position.board, position.numbers)
 
 
 @kernel
-def observe_game(held: BoundArguments[Batch], k: int) -> None:
+def observe_game(bound: BoundArguments[Batch], k: int) -> None:
     """Observe game ``k`` as it stands."""
-    batch = arguments_of(held)
+    batch = arguments_of(bound)
     observe_anew(game_of(batch.arrays.state, k), batch.params, batch.work, batch.arrays.buffers, k)
 
 
@@ -486,9 +486,9 @@ def find_bad_action(actions: Any) -> int:
 
 
 @kernel
-def place_position(held: BoundArguments[Batch], owner: Any, k: int) -> None:
+def place_position(bound: BoundArguments[Batch], owner: Any, k: int) -> None:
     """Lay out ``owner``, uint8 (H, W) of owner codes, as the board of game ``k``, and count the land."""
-    batch = arguments_of(held)
+    batch = arguments_of(bound)
     game, params = game_of(batch.arrays.state, k), batch.params
     prepare_bots(game, seating_of(batch.arrays.state, k), batch.custom)
     for code in range(game.planes.shape[0]):
@@ -592,7 +592,7 @@ def decide_launches(
 def decide_bot(
     game: Game, params: Params, seating: Seating, actions: Any, custom: CustomTable, p: int
 ) -> tuple[int, int]:
-    """Return the launch (target, 1024ths) of the bot on seat ``p``, whose turn to decide it is.
+    """Return the launch (target, 1024ths) of the bot on seat ``p``, which decides now.
 
     Bots in Python and networks were asked before: ``actions`` have the owner code and 1024ths for them.
     """
@@ -623,7 +623,7 @@ def report(game: Game, params: Params, work: Work, results: StepResults, k: int,
 
 @njit
 def derive(game: Game) -> None:
-    """Bring what is kept for speed alone in line with pools and land."""
+    """Update the values that are kept only for speed from pools and land."""
     count_fronts(game)
     for p in range(1, len(game.alive)):
         for target in range(len(game.alive)):
@@ -648,7 +648,7 @@ def has_agent_in(game: Game, params: Params, seating: Seating) -> bool:
 
 @njit
 def keep_final(batch: Batch, game: Game, k: int) -> None:
-    """Keep how game ``k`` ended, for those who ask after another one has taken its place."""
+    """Keep the end of game ``k`` for callers that read it after the next one has begun."""
     results, players = batch.arrays.results, batch.arrays.state.players
     for p in range(1, len(game.alive)):
         results.final_place[k, p - 1] = game.doubled_place[p] / 2
@@ -689,7 +689,7 @@ def prepare_bots(game: Game, seating: Seating, custom: CustomTable) -> None:
         code = seating.seats[p]
         if code >= FIRST_CUSTOM_CODE:
             row = code - FIRST_CUSTOM_CODE
-            bots.settle(custom.lows[row], custom.highs[row], game.seed[0], p, memory)
+            bots.draw_settings(custom.lows[row], custom.highs[row], game.seed[0], p, memory)
         elif FIRST_BOT_CODE <= code < FIRST_PYTHON_CODE:
             bots.prepare(code - FIRST_BOT_CODE, game.seed[0], p, memory)
         else:

@@ -1,7 +1,7 @@
-"""VecGame: a batch of games in one set of arrays, stepped by one compiled call.
+"""``VecGame``: a batch of games in shared arrays, stepped by one call.
 
-It checks what it is given, keeps other threads out and notifies its observer. What it does it leaves to its
-parts, the modules of this package: its arrays, its players, its maps, its threads and its steps.
+``VecGame`` validates arguments, refuses calls from a second thread and notifies its observer. The other
+modules of this package do the work: arrays, players, maps, threads and steps.
 """
 
 from __future__ import annotations
@@ -207,13 +207,13 @@ class VecGame(WritableArrays, ShownInNotebooks):
         """Begin new games and return their first observations.
 
         ``seed`` is a new batch seed and begins with episode 0 again; ``seeds`` gives every game its own
-        seed instead; with neither, every game goes on to its next episode.
+        seed instead; with neither, every game continues with its next episode.
         """
         if seed is not None and seeds is not None:
             raise ValueError("reset() takes either seed (for the batch) or seeds (one per game), not both")
         arrays, episodes = self._arrays, np.zeros(self.num_games, np.int64)
         given = None if seeds is None else checked_seeds(seeds, self.num_games)
-        if seed is not None:  # it says more than what was said of next games
+        if seed is not None:  # a new seed replaces the seeds that were set for the next games
             arrays.seed[0] = whole_number("seed", seed, 0, LARGEST_SEED)
             arrays.slots.has_next_seed[:] = False
         elif given is None and self.is_started:
@@ -279,9 +279,10 @@ class VecGame(WritableArrays, ShownInNotebooks):
         ValueError if actions are missing, and for actions where a game is between two decisions.
 
         Returns observations, rewards float32 (E, P), terminated bool (E, P), truncated bool (E, P) and
-        info, a dict with the same keys every time: ``ended`` and ``was_reset`` bool (E,), ``final_place``
-        float32 (E, P), ``final_land`` int64 (E, P), ``final_length`` int64 (E,) ticks, ``final_obs``, and the
-        counts ``illegal``, ``raised``, ``bounced`` int64 (E, P) of the games as they now stand, with
+        info, a dict with the same keys every time: ``ended`` bool (E,), the game ended by its rules (an
+        episode that was only cut did not), ``was_reset`` bool (E,), ``final_place`` float32 (E, P),
+        ``final_land`` int64 (E, P), ``final_length`` int64 (E,) ticks, ``final_obs``, and the counts
+        ``illegal``, ``raised``, ``bounced`` int64 (E, P) of the games as they now stand, with
         ``final_illegal``, ``final_raised``, ``final_bounced``. ``final_*`` of a game are meaningful in a
         step in which it ended or was reset. A place is 0 where the game was left before it was known.
         ``reward_*`` float32 (E, P) are the parts of ``config.rewards``, without their weights.
@@ -304,12 +305,12 @@ class VecGame(WritableArrays, ShownInNotebooks):
 
     @exclusive
     def step_unchecked(
-        self, repeat: int = ONE_DECISION, listener: DecisionHook | None = None, copies: Copies | None = None
+        self, repeat: int = ONE_DECISION, hook: DecisionHook | None = None, copies: Copies | None = None
     ) -> StepResults:
         """Play one environment step with ``actions``, for environments that have written these themselves.
 
         ``actions``, int64 (E, P, 2), must be in range; with ``repeat``, see ``step``, they are zero
-        afterwards. ``listener`` is notified of every decision. Returns arrays that the next step overwrites.
+        afterwards. ``hook`` is notified of every decision. Returns arrays that the next step overwrites.
         ``copies``, of ``new_copies``, hold afterwards what is observed of all games.
         ValueError for a game that stands between two decisions, as ``step`` says.
         """
@@ -318,7 +319,7 @@ class VecGame(WritableArrays, ShownInNotebooks):
         target = self._loans.lending.target
         target[:] = 0 if copies is None else copies.target
         try:
-            self._calls.step(repeat, self._observer, listener)
+            self._calls.step(repeat, self._observer, hook)
         finally:
             target[:] = 0
         self._may_be_off_grid = False
@@ -326,7 +327,7 @@ class VecGame(WritableArrays, ShownInNotebooks):
 
     @exclusive
     def new_copies(self) -> Copies:
-        """Return arrays for ``step_unchecked``, with anything in them; nobody else may write to the planes.
+        """Return arrays for ``step_unchecked``, with anything in them; no other code may write to the planes.
 
         They keep what the step writes as long as anybody has a view of one of them. A step copies boards and
         tables game by game, while they lie in the caches, and past the caches. Of large batches that takes
@@ -465,11 +466,11 @@ class VecGame(WritableArrays, ShownInNotebooks):
 
     @property
     def info(self) -> dict[str, Any]:
-        """What ``step`` returns as info, a new dict of arrays that the next step overwrites."""
+        """The info of ``step``: a new dict of arrays that the next step overwrites."""
         return self._info.copy()
 
     def launches(self) -> Launches:
-        """Return what every seat launched in the last step, bots too: arrays that the next step overwrites.
+        """Return the launches of every seat in the last step, bots included, in arrays that it overwrites.
 
         Of a step of several decisions it is the latest launch of each seat.
         Of a game that ended and was replaced within that step, they are the launches of the old game. No
@@ -488,7 +489,7 @@ class VecGame(WritableArrays, ShownInNotebooks):
         *,
         num_allies: int | None = None,
     ) -> PairObservations:
-        """Return what N seats see in the form "pairs", as their games stand, in new arrays.
+        """Return observations "pairs" of N seats, as their games stand, in new arrays.
 
         ``games`` 0..E-1 and ``seats`` 1..P: whole numbers (N,), quickest if the games are sorted. Nothing is
         computed for others. ``own`` (N, 35), ``pairs`` (N, C, 26) and ``targets`` int32 (N, C) are described
@@ -546,7 +547,7 @@ class VecGame(WritableArrays, ShownInNotebooks):
 
     @exclusive
     def terrain_name(self, k: int) -> Terrain:
-        """Return what the blocked cells of game ``k`` are: "water" or "mountains"."""
+        """Return the name of the blocked cells of game ``k``: "water" or "mountains"."""
         return self._ground(k).blocked
 
     @property
@@ -600,7 +601,7 @@ class VecGame(WritableArrays, ShownInNotebooks):
 
     @property
     def nbytes(self) -> int:
-        """The bytes of the games and of what they show."""
+        """The bytes of the games and of their observations."""
         return sum(part.nbytes for part in (*self.blocks, *self.observations, *self.final_observations))
 
     @exclusive
@@ -701,7 +702,7 @@ class VecGame(WritableArrays, ShownInNotebooks):
 
 
 def compile_steps(config: GameConfig) -> None:
-    """Compile what the first step of any batch of ``config`` would wait for, unless that has been done.
+    """Compile all kernels that the first step of a batch of ``config`` needs, unless that has been done.
 
     For those who start processes and wait for their first steps no longer than the compiler takes.
     """

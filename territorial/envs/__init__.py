@@ -1,1 +1,1 @@
-"""The environments that trainers play, in the forms of the libraries that trainers are written for."""
+"""Environments: PettingZoo, Gymnasium, Stable-Baselines3 and batched arrays."""

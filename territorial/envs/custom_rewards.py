@@ -1,4 +1,4 @@
-"""What agents are given: the rewards of the config and those of a function of the user's own."""
+"""Rewards of a user's function, added to the rewards of the config."""
 
 from typing import Any, Protocol
 
@@ -54,19 +54,19 @@ class RewardFunction(Protocol):
 
 
 def reward_names(weights: Weights, function: RewardFunction | None) -> tuple[str, ...]:
-    """Return the names under which infos tell the parts of rewards, and what ``function`` gives."""
+    """Return the names of the parts of rewards in infos, with the part of ``function``."""
     return part_names(weights) if function is None else (*part_names(weights), CUSTOM)
 
 
 class CustomRewards:
-    """A listener of one step that adds what a function gives to the rewards of every decision."""
+    """A ``DecisionHook`` that adds the values of a function to the rewards of every decision."""
 
     def __init__(self, function: RewardFunction, game: VecGame) -> None:
         self._function, self._game = function, game
         self._sums: list[npt.NDArray[np.float32]] = []
 
     def before_decision(self) -> None:
-        """Keep what the function has to know of the games before."""
+        """Keep the state of the games before the decision for the function."""
         self._previous, self._was_idle = PreviousState(self._game.blocks), self._game.is_idle
 
     def after_decision(self) -> None:
@@ -88,7 +88,7 @@ class CustomRewards:
 def own_rewards(
     function: RewardFunction, previous: PreviousState, game: VecGame, info: dict[str, Any], plays: Bools
 ) -> npt.NDArray[np.float32]:
-    """Return what ``function`` gives, new float32 (E, P): 0 for those who stand; ``plays``: bool (E, P).
+    """Return the rewards of ``function``, new float32 (E, P), 0 outside ``plays``, bool (E, P).
 
     ValueError unless it gives one finite number for every seat of every game; the step has been played then.
     """

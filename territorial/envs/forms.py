@@ -1,4 +1,4 @@
-"""The forms of observations: their spaces, their bytes, and the arrays of every step.
+"""Forms of observations (``obs=``): their spaces, bytes and arrays.
 
 All are arrays by keys; environments hand them out as a flat dict, or as the array itself where there is one
 only. A form is made once per environment and shows any seats of any games; what is the same for all agents of

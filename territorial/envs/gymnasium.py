@@ -1,4 +1,4 @@
-"""Gymnasium's two kinds of environment: one seat against bots, and a vector in which every agent is one."""
+"""Gymnasium environments: ``SeatEnv`` for one agent, ``SeatVectorEnv`` for many."""
 
 import copy
 from collections.abc import Sequence
@@ -98,7 +98,7 @@ class SeatEnv(WritableArrays, gymnasium.Env[Observation, Any]):
         return self.vec.render()
 
     def close(self) -> None:
-        """Free what the engine holds outside Python's memory."""
+        """Free the engine's memory outside Python."""
         self.vec.close()
 
     def _of_agent(self, shown: Observation) -> Observation:
@@ -180,7 +180,7 @@ class SeatVectorEnv(WritableArrays, VectorEnv[Observation, Any, npt.NDArray[Any]
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, Info]:
-        """Begin new games everywhere, or those alone of ``options["reset_mask"]``, bool (E * A,).
+        """Begin new games everywhere, or only in ``options["reset_mask"]``, bool (E * A,).
 
         ``seed`` is that of the batch: game k plays its first game of that seed. In games that are not of the
         mask nothing changes; what they show is returned as well, and infos mark those of the mask. Other
@@ -200,7 +200,7 @@ class SeatVectorEnv(WritableArrays, VectorEnv[Observation, Any, npt.NDArray[Any]
     def step(
         self, actions: Any
     ) -> tuple[Observation, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], Info]:
-        """Play one action a sub-environment; those of games that ended in the last step are ignored."""
+        """Play one action per sub-environment; actions in games that ended in the last step are ignored."""
         vec = self.vec
         by_game = np.reshape(actions, (vec.num_envs, vec.num_agents, *np.shape(actions)[1:]))
         shown, rewards, ends, cuts, info = vec.step(by_game)
@@ -219,7 +219,7 @@ class SeatVectorEnv(WritableArrays, VectorEnv[Observation, Any, npt.NDArray[Any]
         return tuple(picture for picture in pictures for _ in range(self.vec.num_agents))
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Free what the engine holds outside Python's memory."""
+        """Free the engine's memory outside Python."""
         if hasattr(self, "vec"):  # the base class also closes an environment whose constructor raised
             self.vec.close()
 

@@ -1,4 +1,4 @@
-"""What an environment tells of its agents beside observations: numbers of the games, rewards and ends."""
+"""Infos of environments: numbers of agents, rewards and ends of episodes."""
 
 from typing import Any, NamedTuple
 
@@ -33,7 +33,7 @@ def info_names(config: GameConfig) -> tuple[str, ...]:
 
 
 def agent_info(names: tuple[str, ...], players: Ints, ticks: Ints, seats: Ints) -> dict[str, Any]:
-    """Return new arrays (E, A) by ``names``, those of ``info_names``, for ``seats``, 1..P (E, A).
+    """Return new arrays (E, A) by ``names``, as ``info_names`` lists them, for ``seats``, 1..P (E, A).
 
     ``players``, a block of the state (E, K, P+1), and ``ticks``, (E,), are of games as they stand, or as they
     ended. All are int64 but ``place``, float64.
@@ -71,13 +71,13 @@ def pick(values: Any, seats: Any, out: Any) -> None:
 
 
 class StepOutcome(NamedTuple):
-    """What a step did, before anybody observes the games; E games, A agents a game, K parts of rewards."""
+    """The results of a step before observations; E games, A agents per game, K parts of rewards."""
 
     rewards: Floats32  # (E, A)
     parts: Floats32  # (E, K, A)
     terminated: Bools  # (E, A)
     truncated: Bools  # (E, A)
-    ended: Bools  # (E,)
+    is_over: Bools  # (E,)
     was_reset: Bools  # (E,)
     launches: Launches | None  # copies, where the option asks for them
     final_obs: Observation | None = None
@@ -85,14 +85,14 @@ class StepOutcome(NamedTuple):
 
 
 def nothing_played(num_games: int, num_parts: int, num_agents: int, launches: Launches | None) -> StepOutcome:
-    """Return what a reset gives: all games have begun."""
+    """Return the results of a reset: all games have begun."""
     agents = num_games, num_agents
     return StepOutcome(
         rewards=np.zeros(agents, np.float32),
         parts=np.zeros((num_games, num_parts, num_agents), np.float32),
         terminated=np.zeros(agents, np.bool_),
         truncated=np.zeros(agents, np.bool_),
-        ended=np.zeros(num_games, np.bool_),
+        is_over=np.zeros(num_games, np.bool_),
         was_reset=np.ones(num_games, np.bool_),
         launches=launches,
     )
@@ -119,7 +119,7 @@ def played_by(
 def write_outcome(
     rewards: Any, parts: Any, ends: Any, seats: Any, is_kept: bool, out: Any, out_parts: Any, out_ends: Any
 ) -> None:
-    """Write what ``seats`` (E, A) have of ``rewards`` (E, P) and ``parts`` (E, K, P), and how they ended.
+    """Write rewards (E, P), parts (E, K, P) and ends of ``seats`` (E, A).
 
     ``ends``: who is terminated and who truncated, (E, P), which games are over and which are cut, (E,).
     ``out_ends``: the first two of ``seats``, (2, E, A).

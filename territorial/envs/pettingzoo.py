@@ -1,4 +1,4 @@
-"""PettingZoo's environments of one game: all agents at once, and one after the other."""
+"""PettingZoo environments: ``TerritorialEnv`` (parallel) and ``TurnByTurnEnv`` (AEC)."""
 
 import copy
 import operator
@@ -42,9 +42,9 @@ class TerritorialEnv(WritableArrays, ParallelEnv):  # type: ignore[misc]  # Pett
     """One game of conquest as a PettingZoo ``ParallelEnv``. P players fight over a map of H x W cells.
 
     Every agent sees the whole game and decides, every ``decision_every`` ticks, whether to send troops
-    against neutral land or another player, and how many. Land pays interest; who shrinks to a quarter of
-    his largest land is out; the game ends when one player is left or holds 90 % of the land, or at
-    ``max_ticks``.
+    against neutral land or another player, and how many. Land pays interest; a player that shrinks to a
+    quarter of its largest land is out; the game ends when one player is left or holds 90 % of the land, or
+    at ``max_ticks``.
 
     **Agents.** ``player_i`` plays seat i + 1, for every seat called "agent"; the other seats are bots
     that play inside the engine. Agents are listed in the order of seats.
@@ -220,7 +220,7 @@ class TerritorialEnv(WritableArrays, ParallelEnv):  # type: ignore[misc]  # Pett
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """What the N numbers of the form "features" are, in their order."""
+        """The names of the N numbers of the form "features", in order."""
         return self._decoder.names
 
     # ---- playing ----------------------------------------------------------------------------------
@@ -293,7 +293,7 @@ class TerritorialEnv(WritableArrays, ParallelEnv):  # type: ignore[misc]  # Pett
         return self.vec.render()
 
     def close(self) -> None:
-        """Stop what runs beside Python, and close the window if there is one; reset still works."""
+        """Stop the engine's threads, and close the window if there is one; reset still works."""
         self.vec.close()
 
     # ---- within -----------------------------------------------------------------------------------

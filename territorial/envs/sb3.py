@@ -1,4 +1,4 @@
-"""Stable-Baselines3 and sb3-contrib: every agent of every game is an environment of a ``VecEnv``."""
+"""``MaskableVecEnv``: a Stable-Baselines3 ``VecEnv`` with one sub-environment per agent."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class MaskableVecEnv(WritableArrays, VecEnv):
         self._actions: npt.NDArray[Any] = np.zeros(0)
 
     def reset(self) -> Any:
-        """Begin new games; ``seed()`` before it begins those of a seed."""
+        """Begin new games; after ``seed()`` they follow from that seed."""
         shown, _ = self.vec.reset(self._seeds[0])
         self._reset_seeds()
         self._reset_options()
@@ -75,7 +75,7 @@ class MaskableVecEnv(WritableArrays, VecEnv):
         return self.vec.action_masks().reshape(self.num_envs, -1)
 
     def close(self) -> None:
-        """Free what the engine holds outside Python's memory."""
+        """Free the engine's memory outside Python."""
         self.vec.close()
 
     # ---- what trainers ask of the single environments ------------------------------------------------

@@ -1,4 +1,4 @@
-"""Spaces of what agents see and do, whose texts stay short however large they are."""
+"""Gymnasium spaces of observations and actions, with short texts."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""The native vector environment: many games, one row a game and in it one entry for each of its agents."""
+"""Vector environment: arrays with one row per game, one entry per agent."""
 
 from __future__ import annotations
 
@@ -67,10 +67,12 @@ class TerritorialVec(WritableArrays):
     info: ``info_names``             int64 (E, A), ``place`` float64
     info: ``reward_*``               float32 (E, A): the parts of the rewards of this step
     info: ``launches``               with that option: :class:`Launches`, three arrays (E, P) of all seats
-    info: ``ended``, ``was_reset``   bool (E,): the game ended in this step; a new one is shown
-    info: ``final_obs``              the last observation of the games that ended, in their order, (N, ...);
-    info: ``final_info``             and their ``info_names``, (N, A). Both None where none ended, or where
-                                     the arrays above show the ended games still
+    info: ``is_over``                bool (E,): the episode ended in this step, because its game ended, no
+                                     agent lives or ``max_cycles`` cut it
+    info: ``was_reset``              bool (E,): a new game is shown
+    info: ``final_obs``              the last observation of the games that are over, in order, (N, ...);
+    info: ``final_info``             and their ``info_names``, (N, A). Both None where none is over, or where
+                                     the arrays above still show these games
     ===============================  ==================================================================
 
     **Eliminated agents** keep their entries: they see the game continue, may only hold, and what they do is
@@ -151,7 +153,7 @@ class TerritorialVec(WritableArrays):
         self.render_mode = render_mode
         self._renderer = BatchRenderer(render_mode)
         self.autoreset = autoreset
-        # Some things are read from games that end, before they go.
+        # Custom rewards and some options read games that have ended, before the next ones replace them.
         looks = autoreset == "same_step" and (self.options.reward_fn is not None or self.options.reads_games)
         entropy = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
         self.game = VecGame(
@@ -230,14 +232,14 @@ class TerritorialVec(WritableArrays):
         return self.begun()
 
     def begun(self) -> tuple[Observation, Info]:
-        """Return observations and infos of games of which some have just begun: what ``reset`` returns."""
+        """Return observations and infos of games of which some have just begun, as ``reset`` does."""
         if self.render_mode == "human":
             self.render()
         begun = nothing_played(self.num_envs, len(self.reward_names), self.num_agents, self.launches())
         return self.observe(), self._info(begun)
 
     def step(self, actions: npt.ArrayLike) -> Steps:
-        """Play the actions of all agents up to their next decision; see the class for what is returned.
+        """Play the actions of all agents up to their next decision; the class lists the returned arrays.
 
         ValueError or TypeError for anything but actions, and nothing has changed.
         """
@@ -250,23 +252,23 @@ class TerritorialVec(WritableArrays):
         return seen, played.rewards, played.terminated, played.truncated, self._info(played)
 
     def begin(self, seed: int | None = None, *, seeds: Iterable[int] | None = None) -> None:
-        """Do what ``reset`` does, and observe nothing."""
+        """Reset without observing."""
         self.game.reset(seed, seeds=seeds)
         self._take_over(np.arange(self.num_envs))
 
     def play(self, copies: Copies | None = None) -> StepOutcome:
-        """Play what ``game.actions`` holds, int64 (E, P, 2), whose values are in range.
+        """Play the actions in ``game.actions``, int64 (E, P, 2), which must be in range.
 
         ``copies``: arrays of ``game.new_copies``, in which the games that were played then are.
         """
         function = self.options.reward_fn
-        listener = None if function is None else CustomRewards(function, self.game)
-        results = self.game.step_unchecked(self.options.repeat, listener, copies)
-        rewards, parts = (results.rewards, results.reward_parts) if listener is None else listener.given()
+        hook = None if function is None else CustomRewards(function, self.game)
+        results = self.game.step_unchecked(self.options.repeat, hook, copies)
+        rewards, parts = (results.rewards, results.reward_parts) if hook is None else hook.given()
         is_kept = self.options.agent_death == "keep"
         given = played_by(results, rewards, parts, self.agent_seats, is_kept)
         played = StepOutcome(*given, self.launches())
-        if self.autoreset == "same_step" and played.ended.any():
+        if self.autoreset == "same_step" and played.is_over.any():
             played = self._replace_ended(played, copies)
         elif played.was_reset.any():
             self._take_over(np.flatnonzero(played.was_reset))
@@ -292,11 +294,11 @@ class TerritorialVec(WritableArrays):
     # ---- looking ----------------------------------------------------------------------------------
 
     def observe(self) -> Observation:
-        """Return what all agents see as the games stand."""
+        """Return the observations of all agents as the games stand."""
         return self._look(self.game.observations)
 
     def see(self, games: Ints, seats: Ints) -> tuple[Arrays, Arrays]:
-        """Return what agents share, (E, ...) by game, and what ``seats``, 1..P, of ``games`` see, (N, ...).
+        """Return shared arrays (E, ...) by game, and own arrays (N, ...) of ``seats``, 1..P, of ``games``.
 
         Masks are not among these arrays.
         """
@@ -304,14 +306,14 @@ class TerritorialVec(WritableArrays):
         return self._form.per_game(seen, self._terrain), self._form.per_agent(seen, games, seats)
 
     def numbers(self, seats: Ints) -> Info:
-        """Return new arrays (E, N) by ``number_names``: those of infos, for ``seats``, 1..P (E, N)."""
+        """Return new arrays (E, N) by ``number_names``, as in infos, for ``seats``, 1..P (E, N)."""
         blocks = self.game.blocks
         return agent_info(self.number_names, blocks.players, view(blocks, "tick"), seats)
 
     def masks_of(
         self, seen: Observations, games: Ints, seats: Ints, out: npt.NDArray[np.int8] | None = None
     ) -> npt.NDArray[np.int8]:
-        """Return int8 (N, M), ``out`` or new: what is legal for ``seats`` of ``games``, seen in ``seen``."""
+        """Return int8 (N, M), ``out`` or new: legal actions of ``seats`` of ``games``, by ``seen``."""
         if self.format.num_candidates:
             return self.format.masks_of(self._candidates(games, seats).legal)
         return self.format.masks(seen.masks, games, seats, out)
@@ -323,7 +325,7 @@ class TerritorialVec(WritableArrays):
         return masks.reshape(self.num_envs, self.num_agents, -1)
 
     def launches(self) -> Launches | None:
-        """Return new arrays of what all seats launched in the last step; None without that option."""
+        """Return new arrays of the launches of all seats in the last step; None without that option."""
         if not self.options.launches:
             return None
         target, fraction, legal = self.game.launches()
@@ -407,7 +409,7 @@ class TerritorialVec(WritableArrays):
 
         These are in ``copies``, too.
         """
-        games, results = np.flatnonzero(played.ended), self.game.results
+        games, results = np.flatnonzero(played.is_over), self.game.results
         shown = self._look(self.game.final_observations, games)
         ended = results.final_players[games], results.final_length[games]
         info = agent_info(self.number_names, *ended, self.agent_seats[games])
@@ -417,7 +419,7 @@ class TerritorialVec(WritableArrays):
             if copies is not None:
                 self.game.copy_again(copies, games)
         self._take_over(games)
-        return played._replace(was_reset=played.ended, final_obs=shown, final_info=info)
+        return played._replace(was_reset=played.is_over, final_obs=shown, final_info=info)
 
     def _take_over(self, games: npt.NDArray[Any]) -> None:
         """Note what stays the same all through the games that now stand at ``games``."""
@@ -453,7 +455,7 @@ class TerritorialVec(WritableArrays):
         info = self.numbers(self.agent_seats)
         for i, name in enumerate(self.reward_names):
             info[name] = played.parts[:, i]
-        for name in ("ended", "was_reset", "final_obs", "final_info"):
+        for name in ("is_over", "was_reset", "final_obs", "final_info"):
             info[name] = getattr(played, name)
         if played.launches is not None:
             info["launches"] = played.launches

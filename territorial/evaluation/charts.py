@@ -1,4 +1,4 @@
-"""Plots of a contest, as PNG files: who beats whom, survival, land."""
+"""Plots of a contest as PNG files: wins, survival and land."""
 
 import errno
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -80,7 +80,7 @@ def check_matplotlib() -> Any:
 def draw_shares(
     plt: Any, share: Floats, names: Sequence[str], title: str, *, weight: Floats | None = None
 ) -> Any:
-    """Return a figure of the shares (N, N), NaN where two never met: those cells are hatched.
+    """Return a figure of the shares (N, N); cells of players that never met are NaN and hatched.
 
     ``weight``: (N, N), how firm each share is; what is below 1 is faded.
     """

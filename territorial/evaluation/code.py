@@ -1,4 +1,4 @@
-"""Digests of what bots are made of: weights, settings, and code, wherever it stands."""
+"""Digests that identify bots: weights, settings and code."""
 
 import hashlib
 import inspect
@@ -17,7 +17,7 @@ from territorial.engine.seats import CompiledBot, CustomBot
 
 
 def code_of(bot: CustomBot) -> str:
-    """Return what tells the settings, weights or code of a bot from those of others with its name."""
+    """Return a digest of the settings, weights or code of a bot, which tells it from its namesakes."""
     if isinstance(bot, CompiledBot):
         return bot.digest
     kind = type(bot)
@@ -25,7 +25,7 @@ def code_of(bot: CustomBot) -> str:
 
 
 def code_digest(text: str, loaded: Any) -> str:
-    """Return 16 hex digits of the code of what ``module:name`` has loaded: its own, and of a bot its bases'.
+    """Return 16 hex digits of the code of ``module:name``: its own and, for a bot, its bases'.
 
     The files in which it stands count, and not what they import from others. What was defined without a file,
     as in a notebook, counts as Python has compiled it, with all that it uses and that has no file either.

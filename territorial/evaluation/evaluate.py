@@ -1,4 +1,4 @@
-"""Evaluating policies: every pair of a policy and a scenario, on all cores, without any trainer."""
+"""``evaluate``: plays every policy in every scenario on all cores."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,10 +14,10 @@ from territorial.constants import LARGEST_SEED
 from territorial.engine.seats import AGENT, Seat
 from territorial.evaluation.play import played
 from territorial.evaluation.players import Entrants, Player, identity_of
-from territorial.evaluation.pool import Play, Processes
 from territorial.evaluation.record import GameRecord
 from territorial.evaluation.schedule import Scenario, Schedule
 from territorial.evaluation.statistics import mean_of
+from territorial.evaluation.workers import Play, Processes
 from territorial.files.atomic import write_file
 from territorial.typing import Floats
 

@@ -1,4 +1,4 @@
-"""Matches: players that are ranked by many games, on all cores, and their standings, ratings and report."""
+"""``match``: ranks players by many games; ``Ranking`` is its report."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,11 +15,11 @@ from territorial.engine.seats import LINEUPS
 from territorial.evaluation.charts import draw_charts
 from territorial.evaluation.play import played
 from territorial.evaluation.players import Entrants, Player, in_games, is_acting
-from territorial.evaluation.pool import Play, Processes
 from territorial.evaluation.ratings import NEEDED, Rating, rate
 from territorial.evaluation.record import GameRecord
 from territorial.evaluation.schedule import MATCH, Contest, Draw
 from territorial.evaluation.statistics import Estimate, PlayerSummary, RecordArrays
+from territorial.evaluation.workers import Play, Processes
 from territorial.observation.layout import ObsLayout
 from territorial.typing import Floats
 
@@ -43,7 +43,7 @@ class Ranking:
 
     @property
     def players(self) -> tuple[str, ...]:
-        """The names of all who played, in alphabetical order."""
+        """The names of all players, in alphabetical order."""
         return self._arrays.players
 
     @cached_property
@@ -53,7 +53,7 @@ class Ranking:
 
     @cached_property
     def ratings(self) -> Mapping[str, Rating] | None:
-        """Ratings of all who met another player; None without the extra ``league``."""
+        """Ratings of all players that met another one; None without the extra ``league``."""
         try:
             return rate(self._arrays.records)
         except ImportError:
@@ -65,7 +65,7 @@ class Ranking:
         return self._arrays.beats()
 
     def table(self) -> str:
-        """Return the standings as text, one line a player; a dash for a rating of who met no other."""
+        """Return the standings as text, one line per player; a dash replaces a missing rating."""
         rows = [("player", "seats", "mean place", "games won", "times fair", "rating")]
         for line in self.standings:
             rating = "" if self.ratings is None else "-"
@@ -81,7 +81,7 @@ class Ranking:
         )
 
     def text(self) -> str:
-        """Return the standings, the matrix of placements, and what the games were like, as text."""
+        """Return the standings, the matrix of placements, and the shape of the games, as text."""
         shape, config = self._arrays.shape(), self.contest.config
         gone, length = shape["neutral_gone"], shape["length"]
         lines = [self.table(), "", *self._beats_lines()]
@@ -105,7 +105,7 @@ class Ranking:
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything there is to say, as values that JSON has: what ``--json`` writes of the games."""
+        """Return everything as values for JSON, as ``--json`` writes it."""
         arrays, contest, ratings = self._arrays, self.contest.schedule({}).to_dict(), self.ratings or {}
         standings = [
             {

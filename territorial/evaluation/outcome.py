@@ -1,4 +1,4 @@
-"""How games end: who sat where, who came in at which place, and which seats share a place as a team.
+"""``Outcome``: players, places and teams of a game that is over.
 
 A list of teams has the team of every seat, 1..N. An empty one stands for no teams: each seat is a team of
 one.
@@ -18,7 +18,7 @@ Teams = tuple[int, ...]
 
 
 class Outcome(NamedTuple):
-    """How one game ended: what leagues and payoffs record.
+    """The end of one game, for leagues and payoffs.
 
     Args:
         players: one text per seat, such as "trainable:main".
@@ -36,7 +36,7 @@ class Outcome(NamedTuple):
 
 
 def known_places(state: GameArrays, k: int) -> npt.NDArray[np.float64]:
-    """Return (P,), the places of the seats of game ``k`` as far as they are known; NaN for who lives on.
+    """Return (P,), the known places of the seats of game ``k``; NaN for living players.
 
     With teams NaN is of all seats whose team has a living member.
     """
@@ -76,5 +76,5 @@ def team_numbers(teams: Sequence[int] | Ints, seats: int) -> Ints:
 
 
 def team_parts(numbers: Ints) -> Floats:
-    """Return (P,) which part of its team each seat is: those of a team add up to 1."""
+    """Return (P,) the part of each seat in its team; the parts of a team add up to 1."""
     return 1.0 / np.bincount(numbers)[numbers]

@@ -1,4 +1,4 @@
-"""Which player is placed above which, who wins, and by how many places, from games of many seats."""
+"""``PayoffMatrix``: how often each player places above each other one."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class PayoffMatrix:
             self._last[n] = self._num_games
 
     def remove(self, names: Iterable[str]) -> None:
-        """Forget players; KeyError for one who is not there."""
+        """Forget players; KeyError for an unknown one."""
         gone = {self._index[name] for name in names}
         keep = np.array([i for i in range(len(self._index)) if i not in gone], np.int64)
         known = self.names
@@ -155,7 +155,7 @@ class PayoffMatrix:
         return Payoff(games, pairs, *wilson(above, met), won, places)
 
     def opponents(self, player: str) -> tuple[str, ...]:
-        """Return all whom ``player`` has met."""
+        """Return all players that ``player`` has met."""
         i = self._index.get(player)
         return () if i is None else tuple(n for n, j in self._index.items() if self._counts[_GAMES, i, j])
 
@@ -204,7 +204,7 @@ class PayoffMatrix:
     def from_arrays(
         cls, names: Sequence[str], arrays: Mapping[str, npt.NDArray[Any]], capacity: int | None = None
     ) -> PayoffMatrix:
-        """Return the payoff of ``names`` and ``to_arrays``; ValueError for what games cannot have led to."""
+        """Return the payoff of ``names`` and ``to_arrays``; ValueError for impossible numbers."""
         payoff = cls(capacity)
         for name, (dtype, shape) in layout(len(names)).items():
             if name not in arrays or arrays[name].shape != shape or arrays[name].dtype != dtype:
@@ -227,7 +227,7 @@ TableSpec = tuple[type[np.generic], tuple[int, ...]]
 
 
 def layout(players: int) -> dict[str, TableSpec]:
-    """Return what ``to_arrays`` has of so many players, by name."""
+    """Return the arrays of ``to_arrays`` for so many players, by name."""
     return {
         "sums": (np.float64, (len(SUMS), players, players)),
         "counts": (np.int64, (len(COUNTS), players, players)),

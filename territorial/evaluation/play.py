@@ -1,4 +1,4 @@
-"""Playing a schedule: what a process needs for it, what is noted of every game, and how it ends."""
+"""Plays a schedule of games in one process, and records each game."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from territorial.engine.seats import AGENT
 from territorial.engine.vec_game import VecGame, compile_steps
 from territorial.evaluation.outcome import places_now
 from territorial.evaluation.players import Act, ActingPolicy, Player, in_games, is_acting
-from territorial.evaluation.pool import Play, PlayingError, cause
 from territorial.evaluation.progress import Progress
 from territorial.evaluation.record import FILLED_PERCENT, LAND_EVERY, GameRecord, GameResults, ResultsError
 from territorial.evaluation.schedule import Contest, Scenario, Schedule, ScheduledGame
+from territorial.evaluation.workers import Play, PlayingError, cause
 from territorial.files.atomic import check_file
 from territorial.files.locks import one_writer
 from territorial.typing import Bools, Floats, Ints
@@ -32,7 +32,7 @@ Result = TypeVar("Result")
 
 
 class StoppedError(PlayingError):
-    """Something went wrong while games were played; ``result`` has those that were finished before.
+    """Games could not all be played; ``result`` has the finished ones.
 
     It is the ``Ranking`` or the ``Evaluation`` of these games.
     """
@@ -93,7 +93,7 @@ def _keep(results: GameResults, games: Iterable[GameRecord], progress: bool) -> 
 
 
 def games_of(schedule: Schedule) -> Callable[[], GamePlayer]:
-    """Return what makes, in any process, a player of chunks of the schedule."""
+    """Return a maker of players of chunks of the schedule, for any process."""
     return partial(GamePlayer, schedule.players, schedule.scenarios, schedule.apart)
 
 

@@ -1,4 +1,4 @@
-"""Players that are compared: bots of the engine, custom bots, and policies that act on observations."""
+"""Players of contests: built-in bots, custom bots and acting policies."""
 
 import importlib
 import sys
@@ -38,13 +38,13 @@ class ActingPolicy(Protocol):
         """Boards in a stack; an attribute does as well."""
 
     def identity(self) -> str:
-        """Return what tells this policy from all others, as when its weights change."""
+        """Return a text that differs from other policies', and changes with the weights."""
 
     def start(self, config: GameConfig, layout: ObsLayout, seed: int) -> Act:
-        """Return what chooses the actions in games that begin now; ``seed`` is of all it draws."""
+        """Return a function that chooses actions in games that begin now; ``seed`` seeds all its draws."""
 
     def stop(self) -> None:
-        """Release what takes memory, until the next start."""
+        """Release memory until the next start."""
 
 
 Distribution = Callable[[VecGame, Ints, Ints], npt.NDArray[np.floating[Any]]]
@@ -59,7 +59,7 @@ class StochasticPolicy(ActingPolicy, Protocol):
     """A policy that can tell how likely its choices are."""
 
     def distribution(self, config: GameConfig, layout: ObsLayout) -> Distribution:
-        """Return what tells, for seats of such games, the probabilities that actions are drawn with."""
+        """Return a function that gives the probabilities of actions of seats in such games."""
 
 
 Player = str | CustomBot | ActingPolicy
@@ -92,7 +92,7 @@ class Entrants:
 
     @property
     def code(self) -> dict[str, str]:
-        """By the names of those that are not the library's, what tells their code or weights from others."""
+        """Digests of the code or weights of players that are not the library's, by name."""
         codes = {
             name: code_of(player) if isinstance(player, CustomBot) else identity_of(player)
             for name, player in self.players.items()
@@ -112,7 +112,7 @@ class Entrants:
         return self.enter(f"player {i}", asked)
 
     def enter(self, what: str, asked: Player, name: str | None = None) -> str:
-        """Take up a player, called ``what`` in errors, and return its name: the one given, or its own."""
+        """Add a player, called ``what`` in errors, and return its name: the given one or its own."""
         player = self._named(what, asked) if isinstance(asked, str) else asked
         if isinstance(player, Style) and is_built_in(player):
             player = player.name
@@ -142,12 +142,12 @@ class Entrants:
 
 
 def is_acting(player: Any) -> TypeGuard[ActingPolicy]:
-    """Return whether a player acts on observations: it is no bot and has what ``ActingPolicy`` has."""
+    """Return whether a player acts on observations: it is no bot and satisfies ``ActingPolicy``."""
     return not isinstance(player, (str, CustomBot)) and isinstance(player, ActingPolicy)
 
 
 def in_games(player: Player) -> Seat | ActingPolicy:
-    """Return what plays for a player: the bot that a text names, or that of a policy with a ``network``.
+    """Return the seat of a player in games: the bot of a text, the ``network`` of a policy, or itself.
 
     All others play themselves. To be asked where the games are, as a network is a file there.
     """
@@ -155,7 +155,7 @@ def in_games(player: Player) -> Seat | ActingPolicy:
 
 
 def identity_of(player: Player) -> str:
-    """Return what tells a player from all others, also from those of its name with other code."""
+    """Return a text that tells a player from all others, also from namesakes with other code."""
     if isinstance(player, str):
         return player
     return f"{player.name}@{code_of(player)}" if isinstance(player, CustomBot) else player.identity()
@@ -167,7 +167,7 @@ def snapshots_of(players: Sequence[str]) -> list[str]:
 
 
 def load(what: str, text: str) -> Any:
-    """Return what ``module:name`` names; ValueError, which calls it ``what``, if there is none."""
+    """Return the object ``module:name``; ValueError, which calls it ``what``, if there is none."""
     module_name, _, name = text.partition(":")
     here = str(Path.cwd())
     if here not in sys.path:

@@ -1,4 +1,4 @@
-"""How far some work is: a line that is rewritten on a terminal, else a new one now and then."""
+"""Progress of long work, as a line on stderr."""
 
 import sys
 import time
@@ -31,14 +31,14 @@ class ProgressLine:
             print(f"{text:{WIDTH}}", end="\r" if self._is_open else "\n", file=self._stream, flush=True)
 
     def close(self, text: str = "") -> None:
-        """Leave a last line, if there is a ``text``, and let what follows begin on a new one."""
+        """Write a last line, if there is a ``text``; later output begins on a new line."""
         if (text or self._is_open) and not self._is_quiet:
             print(f"{text:{WIDTH}}" if text else "", file=self._stream, flush=True)
         self._is_open = False
 
 
 class Progress:
-    """The line on so many ``games``; those that the first call of ``show`` finds done count for no speed."""
+    """The progress line of ``games``; games done before the first ``show`` do not count for the speed."""
 
     def __init__(self, games: int) -> None:
         self._games, self._done = games, 0

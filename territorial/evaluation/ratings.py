@@ -1,4 +1,4 @@
-"""Ratings of players by the places of games: Plackett and Luce's model, as openskill has it."""
+"""Plackett-Luce ratings of players by their places, as in openskill."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Ratings:
         return self._ratings.get(name, self.START)
 
     def record(self, seats: Sequence[str], places: Sequence[float], teams: Sequence[int] = ()) -> None:
-        """Take a game into account; a place of NaN is before all others: who lived when the game was left.
+        """Record a game; a place of NaN, of a survivor of a game that was left, is before all others.
 
         ``teams``: the team of each seat, whose members have one place; default (): no teams.
         """
@@ -97,7 +97,7 @@ class Ratings:
 
 
 def rate(records: Iterable[GameRecord]) -> dict[str, Rating]:
-    """Return the ratings of all who met another player in these games, as fixed players have them.
+    """Return the ratings of all players that met another one in these games, as fixed players have them.
 
     Games are taken in an order drawn from a fixed seed, as the last ones move a rating a little more. Between
     1.96 sigma to both sides lies what as many other games would say, 95 times of 100, or more often where a

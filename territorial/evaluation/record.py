@@ -1,4 +1,4 @@
-"""What is kept of a game: players, ending, and in a match land on the way; and files of such records.
+"""Records of games, and the files that store them.
 
 A file has JSON lines that only grow, so that playing its games can be resumed.
 """
@@ -70,7 +70,7 @@ class GameRecord:
 
     @property
     def key(self) -> Key:
-        """What tells the game from the others of its file."""
+        """The key of the game in its file."""
         return self.policy, self.scenario, self.game
 
     @property
@@ -85,11 +85,11 @@ class GameRecord:
         return float(np.average(self.of_policy(self.places), weights=self.of_policy(parts)))
 
     def of_policy(self, values: Sequence[float] | Floats) -> Floats:
-        """Return those of values, one a seat, that are of the policy's seats."""
+        """Return the values, one per seat, of the policy's seats."""
         return np.array(values, np.float64)[np.array(self.own, np.int64) - 1]
 
     def to_json(self) -> str:
-        """Return the record as one line of JSON, without what is as in every match."""
+        """Return the record as one line of JSON, without fields that are the same in every match."""
         values = asdict(self)
         lean = {name: value for name, value in values.items() if value != OPTIONAL.get(name)}
         return json.dumps(lean, separators=(",", ":"))
@@ -175,7 +175,7 @@ SHOWN = 5
 
 
 class ResultsError(ValueError):
-    """A file is not one of games, or of other games, or full; the message says what is wrong with it."""
+    """A file has no games, or other games, or is full; the message names the fault."""
 
 
 class GameResults:

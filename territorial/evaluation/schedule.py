@@ -1,4 +1,4 @@
-"""A schedule: which games are played, by whom, with which seeds, as plain data."""
+"""Schedules: games, players and seeds of a contest, as plain data."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class Contest:
             )
 
     def schedule(self, players: Mapping[str, Player]) -> Schedule:
-        """Return the games, to be played by ``players``, which has those that are no bots of the library."""
+        """Return the games for ``players``, the entrants that are no bots of the library."""
         return Schedule(
             players=players, scenarios={MATCH: self}, games=self.games, seed=self.seed, code=self.code
         )
@@ -123,7 +123,7 @@ class Contest:
         return tuple(dealt[team - 1] for team in teams) if teams else dealt
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what names this contest, as values that JSON has; the number of games may grow later."""
+        """Return values for JSON that identify this contest; the number of games may grow later."""
         values = self.config.to_dict()
         return {
             "draw": self.draw,
@@ -155,7 +155,7 @@ DEALS = 0x5EA75
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """What policies are tried in: a game, and who else plays it.
+    """A test for policies: a game and its other players.
 
     Args:
         config: rules, size and maps.
@@ -230,7 +230,7 @@ class Scenario:
         return np.array(self.config.team_of())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what tells this scenario from others, as values that JSON has."""
+        """Return values for JSON that identify this scenario."""
         return {
             "config": self.config.hexdigest,
             "seats": [name_of(seat) for seat in self.seats or ()],
@@ -304,7 +304,7 @@ class Schedule:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what names this schedule, as values that JSON has; pairs and games may be added later."""
+        """Return values for JSON that identify this schedule; pairs and games may be added later."""
         return {
             "rules": RULES_VERSION,
             "library": __version__,

@@ -1,4 +1,4 @@
-"""What the records of a contest say: places and wins with intervals, who beats whom, lengths, survival."""
+"""Statistics of contests: places and wins with intervals, payoffs, survival."""
 
 import math
 from bisect import bisect_right
@@ -133,7 +133,7 @@ class RecordArrays:
         return np.stack(columns, axis=1)
 
     def shape(self) -> dict[str, Any]:
-        """Return what the games were like: when land was gone, how many lived when, lengths, stalls.
+        """Return the shape of the games: end of free land, survivors over time, lengths, stalls.
 
         Who lives at a tick is counted in the games that go on then, and only if half of all do: the few that
         last longer than others say nothing of the rest.

@@ -1,1 +1,1 @@
-"""Files: written whole or not at all, and read with bounds on what they may make of memory and time."""
+"""Files: atomic writing, and reading with bounds on memory and time."""

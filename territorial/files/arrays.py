@@ -1,4 +1,4 @@
-"""Arrays in memory of others: files that all processes share by mapping them, and what was unpickled."""
+"""Arrays in foreign memory: mapped files and unpickled buffers."""
 
 import copy
 import ctypes

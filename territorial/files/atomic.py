@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all; and whether they can be, before there is anything to write."""
+"""Atomic writing of files, and checks that they can be written."""
 
 import errno
 import os
@@ -23,7 +23,7 @@ def new_name(path: str | os.PathLike[str]) -> str:
 
 
 def check_file(path: str | os.PathLike[str]) -> None:
-    """Raise OSError, which names what is in the way, unless a file can be put at ``path``.
+    """Raise OSError, which names the obstacle, unless a file can be written at ``path``.
 
     A file that is there must allow it, and so must its folder, in which a new one is made beside it.
     """
@@ -87,7 +87,7 @@ def _in_the_way(path: Path, wanted: str) -> OSError:
 
 
 def check_unused(folder: Path, names: Iterable[str], begun: str | None = None) -> None:
-    """Raise FileExistsError if what is to be made in ``folder`` under ``names`` is there already.
+    """Raise FileExistsError if any of ``names`` exists in ``folder``.
 
     Where the file ``begun`` is, it is resumed. A folder in which there is nothing but locks is nothing.
     """

@@ -1,4 +1,4 @@
-"""Files that may be damaged or forged: read within bounds, never waited for, and as JSON read strictly."""
+"""Bounded reading of files that may be damaged or forged."""
 
 import dataclasses
 import json
@@ -49,7 +49,7 @@ MAX_DEPTH = 32
 
 
 class Bounds(NamedTuple):
-    """How large a text may be: what it becomes in memory is bounded by both."""
+    """Bounds on the size of a text, which bound its memory after parsing."""
 
     nbytes: int
     values: int
@@ -106,7 +106,7 @@ def check_size(text: bytes, bounds: Bounds) -> None:
 
 
 def check_fields(what: str, values: Any, needed: Collection[str], optional: Collection[str] = ()) -> None:
-    """Raise TypeError for what has no names, ValueError unless it has all that are needed and no others."""
+    """Raise TypeError for a value without names, ValueError unless it has exactly the needed ones."""
     if not isinstance(values, Mapping):
         raise TypeError(f"{what} is {shown(values)}; it must be a mapping of fields")
     wanted = sorted({*needed, *optional})
@@ -160,7 +160,7 @@ def _check_depth(value: Any) -> None:
 
 
 def differences(what: str, there: Any, here: Any) -> Iterator[str]:
-    """Yield where two values differ, part by part; what only one of them has is no difference."""
+    """Yield the places where two values differ; a part that only one of them has is no difference."""
     if isinstance(here, Mapping) and isinstance(there, Mapping):
         for name in here:
             if name in there:

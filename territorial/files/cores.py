@@ -17,7 +17,7 @@ def usable_cores(process: Path = Path("/proc/self")) -> int:
 
 
 def groups(process: Path, controller: str) -> Iterator[Path]:
-    """Yield the folders of the process's control groups for a controller, and of those above them.
+    """Yield the folders of the process's control groups for a controller, and of their parents.
 
     In a container, what is mounted may begin with its own group; then those above are not to be seen.
     """

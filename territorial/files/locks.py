@@ -1,4 +1,4 @@
-"""What several processes that change one folder need of the operating system: a lock, and the disk.
+"""Locks of folders that several processes change, and syncing to disk.
 
 Where a file system has no locks, as some network homes, who has made a file beside it has the lock.
 """
@@ -66,7 +66,7 @@ _HOLDER = b"process "
 
 
 class InUseError(BlockingIOError):
-    """Another process has what only one may write to; ``holder`` says which."""
+    """Another process, named by ``holder``, holds a lock."""
 
     def __init__(self, path: Path, holder: str) -> None:
         why = f"another process writes there ({holder}); wait until it has ended, or choose another place"
@@ -79,7 +79,7 @@ class InUseError(BlockingIOError):
 
 @contextmanager
 def one_writer(path: Path) -> Iterator[None]:
-    """Be the only one who writes to what the file ``path`` stands for; the file says who that is.
+    """Hold the lock of the file ``path`` as its only writer; the file names the holder.
 
     The system frees it when the process ends, however it ends. InUseError, at once, if another has it.
     """
@@ -103,7 +103,7 @@ def one_writer(path: Path) -> Iterator[None]:
 
 @contextmanager
 def locked(path: Path, *, wait: bool = True, by_file: bool = True) -> Iterator[int]:
-    """Keep all others out, threads and processes, who lock the same file; it is made if it is not there.
+    """Lock a file, which is created if it is missing, against all other threads and processes.
 
     Gives its file descriptor. The system takes the lock back from a process that is stopped. BlockingIOError
     if another has it and one does not want to ``wait``; OSError if the file is a link. Where there are no
@@ -190,7 +190,7 @@ def _text(path: Path) -> str:
 
 
 def this_process() -> str:
-    """Return what tells this process from others, as files of locks say it."""
+    """Return the identity of this process, as lock files have it."""
     return f"process {os.getpid()} on {socket.gethostname()}"
 
 

@@ -1,4 +1,4 @@
-"""PNG files, read and written by Pillow, which is given of a file nothing but what makes pixels."""
+"""Reading and writing PNG files, from pixel chunks only."""
 
 from __future__ import annotations
 

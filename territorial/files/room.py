@@ -1,4 +1,4 @@
-"""How much memory is free, and a check before much of it is taken."""
+"""Free memory, and checks before large allocations."""
 
 import math
 import warnings

@@ -1,4 +1,4 @@
-"""Files of tensors in the safetensors format, written piece by piece and read where they lie.
+"""Safetensors files, written piece by piece and memory-mapped.
 
 A file is 8 bytes with the length of the header (little-endian), the header (JSON, padded with spaces), and
 the tensors one behind the other, little-endian, without gaps. The header gives each tensor's dtype, shape
@@ -62,7 +62,7 @@ _METADATA = "__metadata__"
 
 
 class FormatError(ValueError):
-    """A file is not what the format says; the message says where."""
+    """A file violates the format; the message says where."""
 
 
 class Tensors(NamedTuple):

@@ -1,1 +1,1 @@
-"""The game of a batch, as kernels: its rules, its state and what changes in it."""
+"""Kernels of the game: its rules, and the state that they change."""

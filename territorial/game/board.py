@@ -1,4 +1,4 @@
-"""The board as one bit plane per owner: fronts, their sizes, and taking them, eight machine words at a time.
+"""The board as bit planes per owner: fronts, their sizes and captures.
 
 ``planes`` is uint64[owner 0..P][strip][row]. A strip is 64 columns: column c (from 0) is bit c % 64 of
 strip c // 64, row r (from 0) is row r + 1. The first row and all after the map's last are always zero, so
@@ -44,7 +44,7 @@ STRIP_BITS = 64
 
 
 class CellSet(NamedTuple):
-    """A set of cells: those of an owner, or a front."""
+    """A set of cells, of an owner or of a front."""
 
     words: npt.NDArray[np.uint64]  # (S, rows) a bit for every cell, as in a plane
     blocks: npt.NDArray[np.uint64]  # (S, groups) the set of blocks in which it may have cells
@@ -207,7 +207,7 @@ def beside(cells: Any, place: int) -> Any:
 
 @njit
 def find_front(own: CellSet, cells: CellSet, front: CellSet, blocks: BlockList) -> BlockList:
-    """Write those of ``cells`` that have a neighbour in ``own`` into ``front``, whose words must be zero.
+    """Write the ``cells`` with a neighbour in ``own`` into ``front``, whose words must be zero.
 
     Returns the list of its blocks, in the arrays of ``blocks``.
     """
@@ -286,14 +286,14 @@ def lose_front(cells: CellSet, front: CellSet, zone: Any, all_blocks: Any, liste
 
 @njit
 def add_zone(zone: Any, all_blocks: Any, s: int, group: int, blocks: Any) -> None:
-    """Put into the zone those of ``blocks`` that there are."""
+    """Put the existing ones of ``blocks`` into the zone."""
     if (0 <= s < zone.shape[0]) & (0 <= group < zone.shape[1]):
         zone[s, group] |= blocks & all_blocks[group]
 
 
 @njit
 def gain_front(cells: CellSet, front: CellSet, listed: BlockList) -> None:
-    """Add ``front``, whose blocks are ``listed``, to ``cells``; then its words are zero, its blocks stay."""
+    """Add ``front``, with blocks ``listed``, to ``cells``; then its words are zero, its blocks stay."""
     for i in range(listed.length):
         place = listed.places[i]
         put(cells.words, place, eight(cells.words, place) | eight(front.words, place))

@@ -1,4 +1,4 @@
-"""Formulas, for single numbers and for arrays of them: launches, and the numbers of the counter RNG.
+"""Formulas of launches and the counter RNG, for numbers and arrays.
 
 docs/rules.md has the rules under "Launches" and, for those that name an ally, under "Donations". Kernels
 compile these formulas. From Python they take numbers, or arrays, which broadcast.
@@ -17,7 +17,7 @@ from territorial.jit.decorators import formula, int64, njit, quotient
 
 @formula
 def need_for(size: Any, pool: Any, params: Params | GameConfig) -> Any:
-    """Return what a launch at a front of ``size`` cells needs beside the ``pool`` there; 0 for no front."""
+    """Return the troops that a launch at ``size`` cells needs beside the ``pool``; 0 for no front."""
     return (size > 0) * need_at_front(size, pool, params)
 
 
@@ -66,13 +66,13 @@ def is_affordable(need: Any, largest: Any) -> Any:
 
 @formula
 def tax_on(troops: Any, params: Params | GameConfig) -> Any:
-    """Return what a launch of a player with ``troops`` at home destroys."""
+    """Return the troops that a launch of a player with ``troops`` at home destroys."""
     return params.launch_tax * troops // FRACTION_UNIT
 
 
 @formula
 def wanted_of(troops: Any, fraction: Any) -> Any:
-    """Return what ``fraction`` 1024ths of ``troops`` come to."""
+    """Return ``fraction`` 1024ths of ``troops``."""
     return fraction * troops // FRACTION_UNIT
 
 
@@ -84,7 +84,7 @@ def fraction_for(amount: Any, troops: Any) -> Any:
 
 @formula
 def amount_sent(wanted: Any, least: Any, troops: Any, params: Params | GameConfig) -> Any:
-    """Return what a launch sends: ``wanted``, or ``least`` if that is more, as far as the tax leaves it."""
+    """Return the troops of a launch: the larger of ``wanted`` and ``least``, as far as the tax leaves it."""
     return np.minimum(troops - tax_on(troops, params), np.maximum(wanted, least))
 
 

@@ -1,4 +1,4 @@
-"""Front sizes of all pairs, kept current at every capture, for a tenth of what counting them again costs.
+"""Front sizes of all pairs of owners, updated at every capture.
 
 ``game.fronts[p, t]`` is the number of cells of owner t beside cells of player p; neutral land has no
 fronts of its own (row 0 is zero). When ``taker`` takes the cells F from ``giver``, only this changes:
@@ -77,7 +77,7 @@ def take_front(game: Game, work: Work, attack: Attack) -> None:
 
 @njit
 def follow_both(game: Game, work: Work, attack: Attack, zone: BlockList) -> int:
-    """Change the fronts between the two sides of an attack, whose front is taken.
+    """Update the fronts between the two sides of an attack after their front is taken.
 
     Returns the number of blocks with cells beside the front that neither of the two has. ``Work.others`` has
     their places, ``Work.near`` these cells, and ``Work.with_others`` is the set of these blocks.
@@ -111,7 +111,7 @@ def follow_both(game: Game, work: Work, attack: Attack, zone: BlockList) -> int:
 def follow_neighbour(
     game: Game, work: Work, attack: Attack, blocks: BlockList, num_others: int, q: int
 ) -> None:
-    """Change the fronts between ``q``, who borders the giver, and the two sides of an attack.
+    """Update the fronts between ``q``, a neighbour of the giver, and the two sides of an attack.
 
     ``blocks`` are those of the front, ``num_others`` how many ``follow_both`` found.
     """

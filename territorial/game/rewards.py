@@ -1,4 +1,4 @@
-"""What a step was worth: parts by name (territorial.config.rewards), each for all players, and their sum.
+"""Rewards of a step: parts by name for all players, then summed.
 
 A part is one small kernel that fills a row, ``out`` (P+1,), for the decision just played.
 """
@@ -41,9 +41,9 @@ def remember(game: Game, params: Params, work: Work) -> None:
 def add_rewards(game: Game, params: Params, work: Work, rewards: Any, parts: Any, is_first: bool) -> None:
     """Add the rewards of all seats to ``rewards``, float32 (P,), their parts without weights to (K, P).
 
-    The first of a call overwrites what is there. What is added is float32: the sum is the one that who adds
-    up the rewards of single decisions has. Who was dead as the decision began gets nothing, but for the parts
-    of a team that was not out.
+    The first decision of a call overwrites the arrays. Sums are float32, as if the rewards of single
+    decisions were added up one by one. A player that was dead when the decision began gets nothing, except
+    the parts of its team while that is not out.
     """
     for i in range(len(work.reward_kinds)):
         out = work.reward_parts[i]
@@ -83,7 +83,7 @@ def added(before: Any, number: float, is_first: bool) -> Any:
 
 @njit
 def write_part(game: Game, params: Params, work: Work, kind: int, out: Any) -> None:
-    """Write what the part ``kind`` gives every player; no number where there is no such part."""
+    """Write the part ``kind`` of every player; NaN for an unknown part."""
     if has_allies(params) and kind == TEAM_LAND:
         land_gained_by_team(game, work, out)
     elif (kind == LAND) | (kind == TEAM_LAND):
@@ -141,14 +141,14 @@ def survival(game: Game, work: Work, out: Any) -> None:
 
 @njit
 def taken(game: Game, work: Work, out: Any) -> None:
-    """The cells taken, from any owner, as a share of all land; what is lost again does not count."""
+    """The cells taken, from any owner, as a share of all land; later losses do not count."""
     for p in range(1, len(out)):
         out[p] = (sum_of_row(game.taken, p) - work.before[TAKEN_BEFORE, p]) / game.clock[NUM_LAND]
 
 
 @njit
 def kills(game: Game, work: Work, out: Any) -> None:
-    """The players that died in this step, each credited to who took most of its cells in this game.
+    """The players that died in this step, each credited to the player that took most of its cells.
 
     Several that took equally many share the credit; no player has it where none took any.
     """
@@ -160,7 +160,7 @@ def kills(game: Game, work: Work, out: Any) -> None:
 
 @njit
 def credit(cells: Any, dead: int, out: Any) -> None:
-    """Share 1 among those that took most cells from ``dead``; ``cells``: (P+1, P+1)."""
+    """Share 1 among the players that took most cells from ``dead``; ``cells``: (P+1, P+1)."""
     most, count = 0, 0
     for p in range(1, len(out)):
         if cells[p, dead] > most:
@@ -177,7 +177,7 @@ def credit(cells: Any, dead: int, out: Any) -> None:
 
 @njit
 def take_off_mean(was_alive: Any, out: Any) -> None:
-    """Take the mean over those who lived off each of them: their sum is zero then, but for rounding."""
+    """Subtract the mean over living players from each of them, so that their sum is about zero."""
     total, count = 0.0, 0
     for p in range(1, len(out)):
         if was_alive[p] != 0:
@@ -206,7 +206,7 @@ def sum_of_row(cells: Any, p: int) -> int:
 
 @njit
 def in_before(params: Params) -> int:
-    """Return the row of ``Work.before`` that says whose place was open as the decision began."""
+    """Return the row of ``Work.before`` that marks players with an open place before the decision."""
     return IN_BEFORE if has_allies(params) else ALIVE_BEFORE
 
 

@@ -1,4 +1,4 @@
-"""The game, from top to bottom: what happens in one tick, then each rule in the order of its turn.
+"""Compiled rules of the game: one tick, then each rule in order.
 
 Players own cells of a grid and keep troops at home. Home troops earn interest, land earns income, and
 both stop at a cap that grows with the land. A player launches troops against a neighbour or neutral
@@ -240,7 +240,7 @@ def pay_income(game: Game, params: Params) -> None:
 
 @njit
 def step_all_due(game: Game, params: Params, work: Work) -> None:
-    """All players whose time has come step one after another, in an order drawn every tick."""
+    """All due players step one after another, in an order drawn every tick."""
     count = find_due(game, work)
     if count > 1:
         sort_by_key(work.due, work.keys, count)
@@ -287,7 +287,7 @@ def earliest_step(game: Game) -> int:
 
 @njit
 def attack_step(game: Game, params: Params, work: Work, p: int) -> None:
-    """Every pool of ``p`` fights for one layer; what comes home is paid out at the end, up to the cap.
+    """Every pool of ``p`` fights for one layer; returning troops are paid out at the end, up to the cap.
 
     All fronts are as they stood when the turn began. Taking cells from one target changes no other
     target's cells, but ``p`` grows: with more than one pool, what was ``p``'s own is copied first.
@@ -325,7 +325,7 @@ def count_targets(game: Game, p: int) -> int:
 
 @njit
 def fight(game: Game, params: Params, work: Work, attack: Attack) -> int:
-    """The pool of the taker against the giver fights for the front; return what comes home."""
+    """The pool of the taker against the giver fights for the front; return the troops that come home."""
     p, target, size = attack.taker, attack.giver, attack.size
     pool = game.pools[p, target]
     layers = quotient(pool, size) if size > 0 else 0
@@ -379,7 +379,7 @@ def conquer(game: Game, work: Work, attack: Attack) -> None:
 
 @njit
 def mark_the_dying(game: Game, params: Params) -> int:
-    """Who shrank to a quarter of the peak is marked (``alive`` = -1); return how many there are.
+    """Mark players that shrank to a quarter of their peak (``alive`` = -1); return how many there are.
 
     Needed only when land changed hands: otherwise peaks can only have come down towards the land.
     """
@@ -601,14 +601,14 @@ def room_under_cap(troops: int, land: int, params: Params) -> int:
 
 @njit
 def attack_cost(size: int, troops: int, land: int, opposing: int, params: Params) -> int:
-    """Return what ``size`` cells cost whose owner has ``troops`` on ``land`` and a pool ``opposing``."""
+    """Return the cost of ``size`` cells of an owner with ``troops`` on ``land`` and a pool ``opposing``."""
     defence = quotient(size * troops, 1 + quotient(DEFENCE_UNIT * land, params.defence_tenths))
     return params.attack_cost * size + params.attackers_per_defender * defence + opposing
 
 
 @njit
 def death_cost(troops: int, land: int, peak: int, opposing: int, params: Params) -> int:
-    """Return about what it takes to bring a player down to its death, if no other player interferes.
+    """Return the approximate cost of bringing a player down to its death, without interference.
 
     Every cell that it has to lose is counted at its present cost. By default that is exact but for rounding,
     because a cell is defended by the density and one defender falls for each attacker.

@@ -1,4 +1,4 @@
-"""Scratch memory: what the kernels of one thread write to and nothing reads after the call.
+"""``Work``: scratch memory of the kernels of one thread.
 
 In it are tables of launches, which go from deciding to the rules, and to the log of a recorded game. It also
 has a log of the cells that change hands during a step, from which the packed board is brought up to date. A
@@ -60,24 +60,24 @@ class Work(NamedTuple):
     front: CellSet  # the front being taken; its words are zero at all other times
     zone: npt.NDArray[np.uint64]  # (S, groups) blocks with cells beside the front; empty at other times
     listed: BlockList  # room for a list: of the blocks of the front, then the others of its zone
-    others: npt.NDArray[np.int64]  # (R,) the places of those with cells beside it of third players
+    others: npt.NDArray[np.int64]  # (R,) places of the blocks with cells of third players beside the front
     with_others: npt.NDArray[np.uint64]  # (S, groups) the same blocks as a set
-    near: npt.NDArray[np.uint64]  # (R, 8) those cells
+    near: npt.NDArray[np.uint64]  # (R, 8) these cells of third players
     all_blocks: npt.NDArray[np.uint64]  # (groups,) all blocks that there are in a strip
     log_entries: npt.NDArray[np.int64]  # (S, groups, 64) 1 + the entry of a block in the log of a step, or 0
-    log_length: npt.NDArray[np.int64]  # (1,) how many entries it has
+    log_length: npt.NDArray[np.int64]  # (1,) the number of entries in the log
     log_blocks: npt.NDArray[np.int64]  # (R, 3) LOG_NUMBER ... of each
     log_bits: npt.NDArray[np.uint64]  # (R,) the bits of codes that changed there
-    log_takers: npt.NDArray[np.uint64]  # (R, K) who took cells there
+    log_takers: npt.NDArray[np.uint64]  # (R, K) owners that took cells there
     log_changes: npt.NDArray[np.uint64]  # (R, 8, 8) XOR of old and new codes: bit of the code, row
     log_planes: npt.NDArray[
         np.int64
     ]  # (8, R + 1) for each bit of the code the entries that have changes in it
-    log_counts: npt.NDArray[np.int64]  # (8,) and how many they are
+    log_counts: npt.NDArray[np.int64]  # (8,) the number of these entries
     rows: npt.NDArray[np.uint64]  # (8,) rows of a block whose cells are being listed
-    sizes: npt.NDArray[np.int64]  # (P+1,) and his fronts then
+    sizes: npt.NDArray[np.int64]  # (P+1,) fronts of the player whose turn it is
     due: npt.NDArray[np.int64]  # (P+1,) players that step in this tick
-    keys: npt.NDArray[np.uint64]  # (P+1,) and their place in the order of play
+    keys: npt.NDArray[np.uint64]  # (P+1,) the place of each due player in the order of play
     launches: npt.NDArray[np.int64]  # (P, 4) those decided on: LAUNCH_TICK ...
     before: npt.NDArray[np.int64]  # (5, P+1) as the environment step began: see territorial.game.rewards
     reward_kinds: npt.NDArray[
@@ -205,7 +205,7 @@ def entry_of_block(work: Work, number: int) -> int:
 
 @njit
 def note_block(work: Work, entry: int, cells: Any, old: int, new: int) -> None:
-    """Turn over the bits in which the codes of ``cells``, eight rows, change, and note who takes them."""
+    """Flip the changed code bits of ``cells``, eight rows, and note the takers."""
     difference, bits = np.uint64(old ^ new), at(work.log_bits, entry)
     put_at(work.log_bits, entry, bits | difference)
     takers = entry * work.log_takers.shape[1] + (new >> 6)
@@ -222,7 +222,7 @@ def note_block(work: Work, entry: int, cells: Any, old: int, new: int) -> None:
 
 @njit
 def note_plane(work: Work, entry: int, b: int, cells: Any) -> None:
-    """Turn over bit ``b`` of ``cells``, eight rows, without a word on who takes them."""
+    """Flip bit ``b`` of ``cells``, eight rows, without noting the takers."""
     bit = ONE << np.uint64(b)
     if work.log_bits[entry] & bit == ZERO:
         work.log_bits[entry] |= bit
@@ -240,7 +240,7 @@ def place_in_log(entry: int, b: int) -> int:
 
 @njit
 def forget_entries(work: Work) -> None:
-    """Empty the log but for what changed, plane by plane."""
+    """Empty the log except the changes, which go plane by plane."""
     for entry in range(work.log_length[0]):
         put_at(work.log_entries, work.log_blocks[entry, LOG_NUMBER], 0)
         work.log_bits[entry] = ZERO
@@ -251,7 +251,7 @@ def forget_entries(work: Work) -> None:
 
 @njit
 def forget_plane(work: Work, b: int) -> None:
-    """Empty the log of what changed in plane ``b``."""
+    """Empty the log of the changes in plane ``b``."""
     for i in range(work.log_counts[b]):
         put(work.log_changes, place_in_log(work.log_planes[b, i], b), no_cells())
     work.log_counts[b] = 0

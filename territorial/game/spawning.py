@@ -1,4 +1,4 @@
-"""Setting up a game: the map, twelve cells for every seat, and the numbers all players start with."""
+"""Sets up a game: map, spawn cells and starting numbers."""
 
 from typing import Any, NamedTuple
 
@@ -90,7 +90,7 @@ def begin_game(game: Game, params: Params, bank: MapBank, work: Work, k: int) ->
 
 @njit
 def lay_out_land(game: Game, bank: MapBank, map_id: int) -> None:
-    """The board is all neutral land of the map; clears only what the last game used."""
+    """Make the board all neutral land of the map; clears only cells that the last game used."""
     for owner in range(1, game.planes.shape[0]):
         clear_cells(cells_of(game, owner))
     for strip in range(game.planes.shape[1]):
@@ -146,7 +146,7 @@ def place_spawns(game: Game, params: Params, work: Work) -> None:
         share_out(game, params, work)
     else:
         hand_out(params, game.seed[0], anchors)
-    settle(game, params, anchors)
+    take_spawns(game, params, anchors)
 
 
 @njit
@@ -241,7 +241,7 @@ def hand_out(params: Params, seed: Any, anchors: Any) -> None:
 
 
 @njit
-def settle(game: Game, params: Params, anchors: Any) -> None:
+def take_spawns(game: Game, params: Params, anchors: Any) -> None:
     """Every seat owns the cells of its place."""
     for slot in range(params.num_players):
         for down in range(SPAWN_SIDE):
@@ -274,7 +274,7 @@ def share_out(game: Game, params: Params, work: Work) -> None:
 
 @njit
 def cut_map(params: Params, work: Work) -> None:
-    """Sort the places so that those of each team lie side by side, in the order of teams of ``work.due``.
+    """Sort the places by team, so that places of a team are adjacent, in the order of ``work.due``.
 
     The teams from the i-th on that still share a part end before ``work.teams[PART_END, i]``. The first part
     of more than one team is halved, until there is none.

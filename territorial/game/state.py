@@ -1,4 +1,4 @@
-"""The state of a batch of games as arrays: one table of fields, from which all else follows.
+"""``State``: arrays of a batch of games, defined by a field table.
 
 ``State`` holds all games of a batch, ``Game`` and ``Seating`` one of them without the leading game axis.
 Fields that belong together share one array (a block), so that a compiled call takes few arguments; the named
@@ -52,7 +52,7 @@ class FieldBlock:
 
 @dataclass(frozen=True)
 class Field:
-    """One named quantity of the state of a game: where it is, what it is made of, and what it means."""
+    """One named quantity of the state of a game: its place, type and meaning."""
 
     name: str
     block: str
@@ -100,7 +100,7 @@ class State(NamedTuple):
 
 
 class Game(NamedTuple):
-    """One game, as the rules see it: what changes from tick to tick.
+    """One game, as the rules see it: the arrays that change from tick to tick.
 
     All are views into a :class:`State`, indexed by owner code 0..P where an axis has P+1 entries. The numbers
     of ``clock`` and ``ledger`` are found by constants of this module: ``game.clock[TICK]``.
@@ -133,7 +133,7 @@ class Game(NamedTuple):
 
 
 class Seating(NamedTuple):
-    """Who plays the seats of one game, and what their bots keep; views, indexed by seat 1..P."""
+    """The players of the seats of one game, and the memory of their bots; views, indexed by seat 1..P."""
 
     seats: Annotated[SeatTable, "code", "who plays the seat, see territorial.engine.seats"]
     next_seats: Annotated[SeatTable, "code", "who plays the seat from the next reset on"]
@@ -214,7 +214,7 @@ def _entries(block: str) -> dict[str, int]:
 
 _ENTRIES: dict[str, dict[str, int]] = {block: _entries(block) for block in BLOCKS}
 CLOCK, PLAYERS, LEDGER = _ENTRIES["clock"], _ENTRIES["players"], _ENTRIES["ledger"]
-PAIRS, TARGETS, SEATING = _ENTRIES["pairs"], _ENTRIES["targets"], _ENTRIES["seating"]
+PAIR_ENTRIES, TARGETS, SEATING = _ENTRIES["pairs"], _ENTRIES["targets"], _ENTRIES["seating"]
 _PLACES: dict[str, tuple[int, int | None]] = {
     field.name: (
         list(BLOCKS).index(field.block),
@@ -313,7 +313,7 @@ def state_bytes(state: State) -> int:
 
 
 class Position(NamedTuple):
-    """What the digest of a game is taken of, beside its seed."""
+    """The position of a game, of which its digest is taken, beside its seed."""
 
     board: npt.NDArray[np.uint8]  # (H+2, W+2) owner codes within a wall ring
     numbers: npt.NDArray[np.int64]  # (1 + 6 P + (P+1)**2,) in the order of the rules: see write_position
@@ -330,7 +330,7 @@ def allocate_positions(num_games: int, num_players: int, height: int, width: int
 
 @njit
 def write_position(game: Game, board: Any, numbers: Any) -> None:
-    """Write what the digest of ``game`` is taken of: its tick, six numbers of every seat, all pools."""
+    """Write the position of ``game``: its tick, six numbers of every seat, all pools."""
     board[:, :] = BLOCKED
     write_owner_codes(game.planes, game.occupied, board)
     players, owners = len(game.alive) - 1, len(game.alive)
@@ -373,7 +373,7 @@ def check_blocks(state: State, blocks: tuple[npt.NDArray[Any], ...]) -> None:
         "land": (saved.players[PLAYERS["land"]], cells),
         "alive": (saved.players[PLAYERS["alive"]], 1),
         "troops": (saved.players[PLAYERS["troops"]], LARGEST_TROOPS),
-        "pools": (saved.pairs[PAIRS["pools"]], MOST_IN_A_POOL),
+        "pools": (saved.pairs[PAIR_ENTRIES["pools"]], MOST_IN_A_POOL),
         "clock": (saved.clock, 2**62),
     }
     for name, (values, high) in bounds.items():

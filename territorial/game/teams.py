@@ -1,4 +1,4 @@
-"""Teams: who is in which, what each has, and which place it takes; docs/rules.md has all of it under "Teams".
+"""Teams in a game: members, totals and places.
 
 Nothing of this is in the machine code of games in which no seat has an ally: see ``has_allies``.
 """
@@ -18,7 +18,7 @@ from territorial.jit.simd import fill
 
 @njit
 def has_allies(params: Params) -> bool:
-    """Return whether any seat has an ally; the compiler knows it, and leaves out what is not so."""
+    """Return whether any seat has an ally; known at compile time, so that other games leave teams out."""
     return len(params.allied) > 0
 
 
@@ -92,7 +92,7 @@ def sum_teams(game: Game, sums: Any) -> None:
 
 @njit
 def place_teams_out(game: Game, params: Params, work: Work) -> None:
-    """Teams whose last members are dying in this tick are out, and all of their members get the place."""
+    """Give teams that lose their last members in this tick their place, which all members get."""
     sum_teams(game, work.teams)
     for p in range(1, len(game.team)):
         if game.alive[p] < 0 and work.teams[LIVING, game.team[p]] == 0:

@@ -1,4 +1,4 @@
-"""Compiled code: machine code made ahead, and all that relies on numba beyond its public decorators.
+"""Compiled code: machine code made ahead, and every use of numba's internals.
 
 No other package imports numba or llvmlite. What numba does not promise to keep is listed here; each was
 read in numba 0.61.0 and 0.68.1, the two ends of what is tested.

@@ -1,4 +1,4 @@
-"""Arguments as machine code takes them: words of 64 bits, and a signature that says what they are.
+"""``BoundArguments``: arguments of kernels as 64-bit words with a signature.
 
 A kernel takes every array as 5 + 2 D words for D dimensions: two that are zero, the number of entries, the
 bytes of one, its address, the shape and the strides. That is numba's layout of an array, and a tuple is what
@@ -52,7 +52,7 @@ PYTHON_AT, _ = _PYTHON.buffer_info()
 
 
 def take_apart(values: tuple[Any, ...], signature: list[int | str], words: list[int]) -> None:
-    """Append what ``values`` are to ``signature``, and themselves to ``words``.
+    """Append the types of ``values`` to ``signature``, and their words to ``words``.
 
     TypeError for what machine code of the library does not take.
     """

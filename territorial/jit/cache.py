@@ -1,4 +1,4 @@
-"""Where kernels that numba has compiled are kept: what cannot be loaded is compiled again."""
+"""Cache of the kernels that numba compiles."""
 
 import hashlib
 import inspect
@@ -142,13 +142,13 @@ class NoCache(NullCache):
 
 
 def cache_of(function: Any) -> KernelCache | NoCache:
-    """Return what keeps the compiled forms of a kernel."""
+    """Return the cache of the compiled forms of a kernel."""
     folder = folder_of(inspect.getfile(function))
     return NoCache() if folder is None else KernelCache(function, folder)
 
 
 class KernelFiles:
-    """A file for each compiled form of a function: a digest, and the pickle of what numba keeps.
+    """A file per compiled form of a function: a digest, and the pickle of numba's result.
 
     ``name``: how names of files begin.
     """
@@ -158,7 +158,7 @@ class KernelFiles:
         self._origin = (folder.name, name, VERSIONS)
 
     def load(self, key: Any) -> Any:
-        """Return what was saved with ``key``; None if there is nothing, or nothing whole."""
+        """Return the data saved with ``key``; None if it is missing or incomplete."""
         try:
             content = self._path(key).read_bytes()
         except OSError:

@@ -1,4 +1,4 @@
-"""What numba compiles: all that the library of this installation has no machine code for.
+"""Compiles kernels by numba if no shipped library fits the machine.
 
 No other package imports numba or llvmlite, and nothing here does before it has to compile.
 
@@ -148,21 +148,21 @@ class _KernelDispatcher(CPUDispatcher):
 
 
 def dispatcher_of_part(function: Any, *, is_inlined: bool) -> Any:
-    """Return what compiles a function for kernels."""
+    """Return numba's dispatcher of a function that kernels call."""
     compiled: Any = numba.njit(function, **_INNER, **_OPTIONS, forceinline=is_inlined)
     compiled.__class__ = _InnerDispatcher
     return compiled
 
 
 def dispatcher_of_kernel(function: Any) -> Any:
-    """Return what compiles a kernel, and keeps it on disk."""
+    """Return numba's dispatcher of a kernel, which is cached on disk."""
     compiled: Any = numba.njit(function, nogil=True, **_OPTIONS)
     compiled.__class__, compiled._cache = _KernelDispatcher, cache_of(function)
     return compiled
 
 
 def type_of(compiled: Any) -> Any:
-    """Return numba's type of what it has compiled, which may be found while it compiles another function."""
+    """Return numba's type of a compiled function, even while numba compiles another one."""
     cpu_target.typing_context.refresh()  # operations may have been registered meanwhile
     cpu_target.target_context.refresh()
     return numba.typeof(compiled)

@@ -54,7 +54,7 @@ class Compiled:
 
     @cached_property
     def dispatcher(self) -> Any:
-        """What numba makes of the function."""
+        """Numba's dispatcher of the function."""
         return _compiler().dispatcher_of_part(self.py_func, is_inlined=self.is_inlined)
 
     @property
@@ -79,7 +79,7 @@ class _Formula(Compiled):
 
 
 class Kernel(Compiled):
-    """A kernel, of the library where its sources are those that the library was made from."""
+    """A kernel, taken from the library if its sources match."""
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the machine code for arguments like these."""
@@ -94,12 +94,12 @@ class Kernel(Compiled):
 
     @cached_property
     def dispatcher(self) -> Any:
-        """What numba makes of the function."""
+        """Numba's dispatcher of the function."""
         return _compiler().dispatcher_of_kernel(self.py_func)
 
     @cached_property
     def code(self) -> KernelCode | None:
-        """What the library has of the kernel."""
+        """The code of the kernel in the library."""
         return library().kernel(self.py_func)
 
     def find(self, arguments: tuple[Any, ...]) -> tuple[Entry | None, list[int]]:
@@ -143,7 +143,7 @@ def kernel(function: F) -> F:
 
 
 def entry_of(compiled: Any, *arguments: Any) -> Callable[..., Any]:
-    """Return what calls like this end in; it is compiled if it has to be.
+    """Return the entry point of calls like this, which is compiled if necessary.
 
     To find out which of its signatures fits, a kernel looks at every argument on every call. The entry takes
     what it gets, so whatever else is passed to it corrupts memory. With ``NUMBA_DISABLE_JIT=1``: the kernel.
@@ -169,17 +169,17 @@ def address_of(compiled: Any, *arguments: Any) -> int:
     return int(compiled.dispatcher.address(arguments) if found is None else found.address)
 
 
-def arguments_of(held: Any) -> Any:
-    """Return the arguments that are held, in a kernel."""
-    return held.arguments
+def arguments_of(bound: Any) -> Any:
+    """Return the arguments that are bound, in a kernel."""
+    return bound.arguments
 
 
-def call_at(_address: Any, compiled: Any, held: Any, numbers: Any) -> None:
-    """Call the kernel ``compiled``, which lies at an address, with ``held`` and ``numbers``, a tuple.
+def call_at(_address: Any, compiled: Any, bound: Any, numbers: Any) -> None:
+    """Call the kernel ``compiled``, which lies at an address, with ``bound`` and ``numbers``, a tuple.
 
     RuntimeError if the address is 0. ``address_of`` gives the address for arguments like these.
     """
-    compiled(held, *numbers)
+    compiled(bound, *numbers)
 
 
 def quotient(number: Any, divisor: Any) -> Any:
@@ -208,7 +208,7 @@ def highest_bit(word: Any) -> int:
 
 
 def float_of_bits(bits: Any) -> Any:
-    """Return the float32 whose bits are those of an int32."""
+    """Return the float32 with the bits of an int32."""
     return np.int32(bits).view(np.float32)
 
 

@@ -1,4 +1,4 @@
-"""Machine code of all kernels, made ahead of time: which library fits, and what lies where in it.
+"""Libraries of precompiled kernels: choice, loading and symbols.
 
 In ``machine_code/`` are libraries, one for each system and level of processors, and ``kernels.json``. That
 says from which sources, by digest, the kernels of each file were made. A kernel whose sources are others is
@@ -58,7 +58,7 @@ def system() -> str:
 
 
 def levels() -> list[str]:
-    """Return the levels whose libraries this processor can run, the best first; "" for all of a kind."""
+    """Return the levels that this processor can run, the best first; "" for all of a kind."""
     if not system().endswith("x86_64"):
         return [""]
     try:  # numpy does not promise to keep it
@@ -73,7 +73,7 @@ def levels() -> list[str]:
 
 
 def digest_of(library: bytes, kernels: Mapping[str, Any]) -> str:
-    """Return a name of a library together with the table of what is in it."""
+    """Return a name of a library together with its table."""
     table = json.dumps(kernels, sort_keys=True).encode()
     return hashlib.blake2b(table + library, digest_size=16).hexdigest()
 
@@ -136,7 +136,7 @@ class Library:
         ]
 
     def kernel(self, function: Any) -> "KernelCode | None":
-        """Return the code of a kernel; None where its sources are not those of the library."""
+        """Return the code of a kernel; None if its sources differ from the library's."""
         file = function.__code__.co_filename
         of_file = self._kernels.get(file.removeprefix(f"{PACKAGE}{os.sep}").replace(os.sep, "/"))
         if of_file is None or of_file["sources"] != SOURCES.digest(file):

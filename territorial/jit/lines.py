@@ -1,4 +1,4 @@
-"""Lines of the processor's caches: arrays that begin where one does, and writing past the caches.
+"""Cache lines: aligned arrays, and writes past the caches.
 
 What lies across two lines costs as much as both. To write a line in the ordinary way, a processor reads it
 first, and gives up another line of its caches. Who writes far more than the caches hold, and does not read it
@@ -35,7 +35,7 @@ def stream(array: Any, first: int, count: int, address: int) -> None:
 
 
 def all_is_written() -> None:
-    """Wait until what was written past the caches is where other threads find it."""
+    """Wait until writes past the caches are visible to other threads."""
 
 
 def aligned_zeros(
@@ -45,7 +45,7 @@ def aligned_zeros(
     starts_at: int = 0,
     allocate: Callable[..., npt.NDArray[np.uint8]] = np.zeros,
 ) -> npt.NDArray[Any]:
-    """Return zeros of ``shape``, whose entry ``starts_at`` (counted flat) is the first of a line.
+    """Return zeros of ``shape`` with entry ``starts_at`` (counted flat) at the start of a line.
 
     ``np.zeros`` begins 16 bytes after the beginning of a line where it asks the system for memory. With
     ``np.empty`` to ``allocate``, what is in the array is not defined.

@@ -1,4 +1,4 @@
-"""Sixteen sums at a time: products of pairs of int16, added up as int32, and products of float32.
+"""Sums of products, sixteen at a time: int16 pairs and float32.
 
 Networks in the engine need those of whole numbers, small networks on the processor those of floats.
 

@@ -1,4 +1,4 @@
-"""Eight words at a time: what the loops over a board are made of, as one value of eight uint64.
+"""SIMD operations on eight uint64 words, for loops over a board.
 
 A board is stored as words, uint64[strip][row]; ``eight(words, place)`` are eight rows of a strip, ``place``
 being where they begin, counted through all strips. They take ``&``, ``|``, ``^``, ``~``, and with one word

@@ -45,7 +45,7 @@ class Sources:
         self._files: dict[str, _SourceFile] = {}
 
     def digest(self, file: str) -> str | None:
-        """Return a name of what kernels in ``file`` are compiled from, wherever the package lies.
+        """Return a digest of the sources of kernels in ``file``, independent of the package's location.
 
         None if the file is not of the package, or if a file can have changed since this process has its code.
         """
@@ -100,7 +100,7 @@ class Sources:
 
 
 def imports_in(content: bytes) -> set[str]:
-    """Return what a file imports of the package, without its name: of ``from a import b`` that is a.b."""
+    """Return the modules of the package that a file imports: of ``from a import b`` a.b."""
     names: set[str] = set()
     for found in _IMPORT.finditer(content):
         module, origin, imported = (part.decode() for part in found.groups(b""))

@@ -1,4 +1,4 @@
-"""Threads that share the games of a batch: each has its own games, and helps the others when it is done.
+"""``ThreadPool``: work-stealing threads that step the games of a batch.
 
 **Queues.** A game that is stepped by the same thread every time is still in the caches of its core, so every
 thread begins with a part of its own. But a game costs three times as much at its beginning as at its end; so
@@ -69,12 +69,12 @@ _one = threading.Lock()
 
 
 def load(array: Any) -> int:
-    """Return the number; what another thread wrote before it can be read from now on."""
+    """Return the number; earlier writes of other threads are visible from now on."""
     return int(array[0])
 
 
 def exchange(array: Any, value: int) -> int:
-    """Write ``value`` and return what was there."""
+    """Write ``value`` and return the previous number."""
     with _one:
         found, array[0] = int(array[0]), value
         return found
@@ -90,7 +90,7 @@ def replace(array: Any, old: int, new: int) -> bool:
 
 
 def add(array: Any, number: int) -> int:
-    """Add ``number`` and return what was there."""
+    """Add ``number`` and return the previous sum."""
     with _one:
         array[0] += number
         return int(array[0]) - number
@@ -286,7 +286,7 @@ def _serve(jobs: SimpleQueue[Any], owner: Any, ready: list[None], gone: list[Non
 
 @kernel
 def call_all(thread_states: Any, asleep: Any) -> int:
-    """Call all threads; write the numbers of those to wake (not the first), and return how many they are."""
+    """Call all threads; write the numbers of threads to wake (not the first), and return their count."""
     number = 0
     exchange(thread_states[0], CALLED)
     for i in range(1, len(thread_states)):
@@ -298,7 +298,7 @@ def call_all(thread_states: Any, asleep: Any) -> int:
 
 @kernel
 def are_working(thread_states: Any, turns: int) -> bool:
-    """Take the call back from who has not begun; return whether some still work after so many ``turns``."""
+    """Take the call back from idle threads; return whether some still work after so many ``turns``."""
     for i in range(1, len(thread_states)):
         replace(thread_states[i], CALLED, WATCHING)
     for i in range(1, len(thread_states)):

@@ -1,4 +1,4 @@
-"""Leagues, without any framework: who learns, who plays which seat, and snapshots that processes share."""
+"""Leagues, independent of frameworks: matchmaking, snapshots that processes share, ratings."""
 
 from territorial.evaluation.outcome import Outcome
 from territorial.evaluation.payoff import Payoff, PayoffMatrix

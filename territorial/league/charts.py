@@ -1,4 +1,4 @@
-"""Plots of a league, as PNG files: ratings over time, and who is placed above whom."""
+"""Plots of a league as PNG files: ratings over time, payoffs."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -38,7 +38,7 @@ def draw_league(league: League, folder: Path) -> list[Path]:
 
 
 def label(player: str) -> str:
-    """Return what a player is called in plots and tables."""
+    """Return the label of a player in plots and tables."""
     kind, _, name = player.partition(":")
     return short(name) if kind == "bot" else f"{name} (learns)" if kind == "trainable" else name
 

@@ -1,6 +1,6 @@
-"""Checkpoints: folders that are there whole or not at all, whenever the process or the machine stops.
+"""Checkpoints: folders that are complete or absent after any crash.
 
-And the settings of what they are of, which stay as they began.
+The settings of a run, which stay as they began, are kept beside them.
 """
 
 import errno
@@ -47,11 +47,11 @@ def keep_settings(path: Path, settings: Mapping[str, Any], what: str) -> None:
 
 
 class CheckpointError(OSError):
-    """A checkpoint could not be written; those before it are as they were."""
+    """A checkpoint could not be written; earlier ones are unchanged."""
 
 
 class DamagedCheckpointsError(ValueError):
-    """There are checkpoints, and none of them is complete; the message says what the newest lacks."""
+    """No checkpoint is complete; the message names the gap in the newest one."""
 
 
 class Checkpoints:
@@ -109,7 +109,7 @@ class Checkpoints:
         self.at(step).rename(cleared(self.path / f"damaged-{step:08d}"))
 
     def write(self, step: int, fill: Callable[[Path], None]) -> Path:
-        """Return the folder of a new checkpoint, into which ``fill(folder)`` has put what belongs to it.
+        """Return the folder of a new checkpoint, with the content that ``fill(folder)`` has put into it.
 
         CheckpointError if it cannot be written, such as for a full disk; the others are then as they were.
         FileExistsError if there is one of that step.

@@ -1,4 +1,4 @@
-"""Who is in a league, and its rules: plain data that JSON can hold."""
+"""``LeagueConfig``: members and rules of a league, as plain data."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 @documents_fields
 @dataclass(frozen=True, kw_only=True)
 class Gate:
-    """When a copy of a learner is frozen: once it is above all whom it should beat, or time is up.
+    """The gate of a learner: a copy is frozen once it beats its opponents, or time is up.
 
     Steps are what ``League.advance`` counts, such as iterations.
 
@@ -84,7 +84,7 @@ class Learner:
 
     @property
     def seats_in_all(self) -> int:
-        """Its own seats and those of its opponents."""
+        """Its own seats and the seats of its opponents."""
         return self.seats + sum(part.seats for part in self.opponents)
 
 
@@ -194,7 +194,7 @@ class LeagueConfig:
     def from_dict(
         cls, values: Mapping[str, Any], python_bots: Sequence[CustomBot | str] = ()
     ) -> LeagueConfig:
-        """Return the rules of ``to_dict``; ValueError and TypeError for what cannot be.
+        """Return the rules of ``to_dict``; ValueError and TypeError for impossible values.
 
         ``python_bots``: the custom ones that may be among its ``bots``, or texts that name their files.
         Networks that are not among them are read from the files that ``values`` names.

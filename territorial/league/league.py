@@ -1,4 +1,4 @@
-"""The league: who learns, who is frozen, who meets whom, how they did; it belongs to no framework."""
+"""``League``: framework-independent self-play with matchmaking, snapshots and ratings."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class GateStatus(NamedTuple):
 
 
 class FreezeResult(NamedTuple):
-    """What changes in a league when a copy of a learner is frozen.
+    """The changes of a league when a copy of a learner is frozen.
 
     Args:
         name: name of the snapshot, under which the caller has to store the weights.
@@ -64,7 +64,7 @@ class FreezeResult(NamedTuple):
 
 
 class League:
-    """Main agents, exploiters, their frozen copies and bots, and what is known of who beats whom.
+    """Main agents, exploiters, their frozen copies and bots, with payoffs and ratings.
 
     A trainer asks :meth:`table` or :meth:`draw` who plays, reports results to :meth:`record`, and counts its
     steps with :meth:`advance`. When a gate is open (:meth:`gate`), it calls :meth:`freeze` and stores the
@@ -151,7 +151,7 @@ class League:
     # ---- who plays ------------------------------------------------------------------------------------
 
     def candidates(self, learner: str, among: Sequence[str]) -> tuple[list[str], Candidates]:
-        """Return all in the pools ``among`` whom a learner may meet, and what is known of them.
+        """Return all players in the pools ``among`` that a learner may meet, with their payoffs.
 
         Where there is none yet, as before the first snapshot was frozen: main agents as they are now.
         """
@@ -166,7 +166,7 @@ class League:
         return names, Candidates(above, ratings, is_main, self.rating(me).mu)
 
     def table(self, learner: str | None = None) -> LineUpDistribution:
-        """Return who plays the games of a learner from now on, as a table to draw from.
+        """Return the distribution of line-ups in the games of a learner from now on.
 
         None: of all learners together, where games are "shared", or of the only one there is.
         """
@@ -178,7 +178,7 @@ class League:
         return LineUpDistribution([group for one in whose for group in self._groups(one)])
 
     def draw(self, learner: str | None = None) -> tuple[Player, ...]:
-        """Return who plays each seat of the next game, by :meth:`table` and the league's random numbers."""
+        """Return the players of the next game by seat, drawn from :meth:`table` by the league's own RNG."""
         return self.table(learner).draw(self._rng)
 
     def _groups(self, learner: Learner) -> list[Group]:
@@ -202,7 +202,7 @@ class League:
     def record(
         self, players: Sequence[str | Player], places: Sequence[float], teams: Sequence[int] = ()
     ) -> None:
-        """Count a game: who sat where, and the places of the seats, NaN for who lived when it was left.
+        """Count a game: players and places by seat, NaN for survivors of a game that was left.
 
         ``teams``: the team of each seat; default (): no teams. ValueError for players who are not in the
         league; what has been evicted since the game began is passed over.
@@ -255,7 +255,7 @@ class League:
         against = dict.fromkeys(named(name) for pool in gate.against for name in self.pool(pool))
         names = [name for name in against if name != me]
         if not names:
-            return GateStatus(False, f"nobody is in {', '.join(gate.against)} yet")
+            return GateStatus(False, f"no player is in {', '.join(gate.against)} yet")
         met = self.payoff.games(me, names) >= gate.min_games
         if met.sum() < gate.coverage * len(names) or not met.any():
             return GateStatus(False, f"met {met.sum()} of {len(names)} in at least {gate.min_games} games")
@@ -265,7 +265,7 @@ class League:
         return GateStatus(bool(above[i] >= gate.beats), text)
 
     def next_name(self, learner: str) -> str:
-        """Return what the next snapshot of ``learner`` will be called."""
+        """Return the name of the next snapshot of ``learner``."""
         self._known(learner)
         return f"{learner}-{self._count[learner]}"
 
@@ -351,7 +351,7 @@ class League:
 
     @classmethod
     def from_bytes(cls, data: bytes, python_bots: Sequence[CustomBot | str] = ()) -> League:
-        """Return the league of ``to_bytes``; ValueError says what is wrong if it is none.
+        """Return the league of ``to_bytes``; ValueError names the fault of other bytes.
 
         All that is read is checked, and no more is unpacked than such a league takes. ``python_bots``: the
         custom ones that may be among its bots, of which the bytes have the names, or texts that name their

@@ -1,4 +1,4 @@
-"""The file of a league: a zip archive of arrays as numpy writes it, read with bounds on what it becomes.
+"""The file of a league: a zip of arrays, read within bounds.
 
 ``about`` is a JSON text, the others are tables of numbers. Nothing else may be in it; what a member takes is
 known before it is unpacked; and nothing is ever unpickled or evaluated.
@@ -285,7 +285,7 @@ def _rating(what: str, pair: Any) -> Rating:
 
 
 def checked_row(what: str, row: Any) -> dict[str, Any]:
-    """Return a line of the history; it may have more than what is asked for here."""
+    """Return a line of the history; additional entries are allowed."""
     check_fields(what, row, {"step", "games", "ratings"}, _mapping(what, row))
     finite_number(f"{what}: step", row["step"], -LARGEST_COUNT, LARGEST_COUNT)
     whole_number(f"{what}: games", row["games"], 0, LARGEST_COUNT)

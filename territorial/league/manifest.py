@@ -1,4 +1,4 @@
-"""What has to be known about frozen weights to play with them, as plain data; and what can be wrong."""
+"""``Manifest``: the description of a snapshot that playing it requires."""
 
 from __future__ import annotations
 

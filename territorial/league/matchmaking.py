@@ -1,4 +1,4 @@
-"""Whom a learner plays against: strategies with names, each a weight for every candidate."""
+"""Matchmaking strategies: each assigns a sampling weight to every candidate opponent."""
 
 import hashlib
 import math
@@ -23,7 +23,7 @@ FLOOR = 0.01
 
 
 class Candidates(NamedTuple):
-    """N players whom a learner may meet, as the league knows them."""
+    """N players that a learner may meet, with the league's numbers on them."""
 
     above: Floats
     """(N,) the probability that the learner is placed above."""

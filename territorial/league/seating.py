@@ -1,4 +1,4 @@
-"""Who plays which seat: a table that an environment draws from at every reset, as plain data."""
+"""``LineUpDistribution``: distribution of players over seats, sampled at every reset."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ BOUNDS = Bounds(nbytes=4 * 2**20, values=2**17)
 
 
 class Player(NamedTuple):
-    """Who plays a seat, written ``kind:name``: ``trainable:main``, ``bot:banker``, ``snapshot:main-12``.
+    """The player of a seat, written ``kind:name``: ``trainable:main``, ``bot:banker``, ``snapshot:main-12``.
 
     A bot may be named by its file: ``bot:net:strong.safetensors``, ``bot:style:mine.json``.
 
@@ -59,7 +59,7 @@ class Player(NamedTuple):
 
     @property
     def seat(self) -> Seat:
-        """What the engine calls the seat: an agent, a bot, or external, for the caller to play."""
+        """The engine's name of the seat: an agent, a bot, or external, for the caller to play."""
         if self.kind == "bot":
             return self.name if self.bot is None else self.bot
         return {"trainable": AGENT, "snapshot": EXTERNAL}[self.kind]
@@ -99,7 +99,7 @@ class Player(NamedTuple):
 
 @dataclass(frozen=True)
 class Group:
-    """So many seats, whose players are drawn from the same choice, by weight.
+    """A number of seats with players drawn from the same weighted choice.
 
     Args:
         seats: how many; 1 to 250.
@@ -169,7 +169,7 @@ class LineUpDistribution:
         return sorted({player.name for player in drawn if player.kind == kind})
 
     def draw(self, rng: np.random.Generator) -> tuple[Player, ...]:
-        """Return who plays each seat of the next game, in the order of seats.
+        """Return the players of the next game, in the order of seats.
 
         The same state of ``rng`` gives the same players; an environment that makes it from the seed of the
         game (``numpy.random.default_rng(seed)``) can play any game again. One number is drawn a seat, or for
@@ -225,7 +225,7 @@ class LineUpDistribution:
 
 
 def bots_by_text(bots: Sequence[CustomBot | str], what: str) -> dict[str, CustomBot]:
-    """Return custom bots by all texts that stand for them in files; ``what``: what they are called."""
+    """Return custom bots by all their texts in files; ``what``: their name in errors."""
     found = with_bots_of_files(bots, what=what)
     return {text: bot for bot in found for text in (bot.name, written_name(bot))}
 

@@ -1,4 +1,4 @@
-"""Frozen weights of opponents: one copy a machine, whatever the number of processes that play with them."""
+"""``SnapshotStore``: frozen weights on disk, memory-mapped by all processes."""
 
 from __future__ import annotations
 
@@ -353,14 +353,14 @@ class SnapshotStore:
 
 
 class NetworkPath(NamedTuple):
-    """Where the file is that the engine plays, and what is in it."""
+    """The path of the engine's network file of a snapshot, and its digest."""
 
     path: Path
     sha256: str
 
 
 class About(NamedTuple):
-    """What the manifest file of a snapshot says."""
+    """The content of the manifest file of a snapshot."""
 
     manifest: Manifest
     weights: _File

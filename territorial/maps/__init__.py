@@ -1,4 +1,4 @@
-"""Maps: generators, lands of the real world, files, symmetry, and the maps of a configuration."""
+"""Maps: generators, real lands, files and symmetry."""
 
 from territorial.config.map_mix import MapMix
 from territorial.maps.bank import make_maps, map_of

@@ -39,7 +39,7 @@ class Ground(NamedTuple):
     """(2, H, ceil(W/8)), read-only: bit planes of the blocked cells, and of those of them that are water."""
 
 
-class Bank(NamedTuple):
+class Grounds(NamedTuple):
     """The maps of a configuration with ``num_maps`` from 1."""
 
     grounds: list[Ground]
@@ -47,14 +47,14 @@ class Bank(NamedTuple):
     """Numbers of grounds, each as often as its weight asks for; a game draws one of these."""
 
 
-def make_bank(config: GameConfig) -> Bank:
+def make_grounds(config: GameConfig) -> Grounds:
     """Return all maps of ``config`` and how games draw them; see :func:`make_maps` for errors."""
     grounds, picks = list[Ground](), list[Ints]()
     for one, weight in entries_of(config.map):
         variants = config.num_maps if _is_generated(one) else 1
         picks.append(np.tile(len(grounds) + np.arange(config.num_maps) % variants, weight))
         grounds += [_checked_ground(config, one, (config.map_seed + i) % 2**64) for i in range(variants)]
-    return Bank(grounds, np.concatenate(picks))
+    return Grounds(grounds, np.concatenate(picks))
 
 
 def make_maps(config: GameConfig) -> list[LandMask]:
@@ -70,7 +70,7 @@ def make_maps(config: GameConfig) -> list[LandMask]:
             "num_maps is 0, so each game has its own map and there is no bank of maps; "
             "territorial.maps.map_of(config, seed) is the map of one game"
         )
-    return [ground.land for ground in make_bank(config).grounds]
+    return [ground.land for ground in make_grounds(config).grounds]
 
 
 def map_of(config: GameConfig, seed: int) -> LandMask:
@@ -91,7 +91,7 @@ def ground_of(config: GameConfig, seed: int) -> Ground:
 
 
 def _picked(config: GameConfig, word: int) -> tuple[MapName | LandMask, int]:
-    """Return which map a random word picks, and which variant of it: as ``Bank.picks`` would."""
+    """Return which map a random word picks, and which variant of it: as ``Grounds.picks`` would."""
     entries = entries_of(config.map)
     variants = max(1, config.num_maps)
     every = [one for one, weight in entries for _ in range(weight)]

@@ -1,4 +1,4 @@
-"""Bridges of land between the regions of a map: along a spanning tree, and some more for loops.
+"""Bridges of land that connect the regions of a map.
 
 Every blocked cell belongs to the region that reaches it first when all regions grow at the same
 speed. Where the areas of two regions meet, a bridge between them can stand: from the cell of the

@@ -1,4 +1,4 @@
-"""Maps in files: pictures (PNG), arrays (.npy) and drawings (.txt), read without trusting them."""
+"""Map files: PNG pictures, .npy arrays and .txt drawings, read safely."""
 
 import io
 import os
@@ -36,7 +36,7 @@ def load(
     unreachable: Unreachable = "refuse",
     num_players: int | None = None,
 ) -> LandMask:
-    """Return the map in a file, of 16 x 16 to 1,024 x 1,024 cells; what it is shows in its first bytes.
+    """Return the map of a file, of 16 x 16 to 1,024 x 1,024 cells; its first bytes decide the format.
 
     A PNG picture has one pixel a cell, white for land and black for blocked cells; with a ``threshold``, 1
     to 255, all pixels at least that bright are land. An array in numpy's format ``.npy`` holds bools, or 0
@@ -67,7 +67,7 @@ def load(
 
 
 def save(mask: LandMask, path: str | os.PathLike[str]) -> None:
-    """Write a map to a file that :func:`load` reads; the end of ``path`` says as what: .png, .npy or .txt."""
+    """Write a map to a file that :func:`load` reads: ``path`` ends in .png, .npy or .txt."""
     check_is_mask("mask", mask)
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:

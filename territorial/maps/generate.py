@@ -1,4 +1,4 @@
-"""Generated maps: every seed gives one of each kind, the same on every machine.
+"""Generated maps: one per kind and seed, identical on every machine.
 
 Lakes, mountain ranges with passes and archipelagos are made of noise alone: each cell has a score, and the
 lowest are blocked, as many as the kind's share of the map. Islands, continents and mazes are made of pieces

@@ -1,4 +1,4 @@
-"""Lands of the real world, kept as pictures of 256 x 256 cells beside this file: see lands/PROVENANCE.md."""
+"""Lands of the real world, 256 x 256 cells each."""
 
 from functools import cache
 from pathlib import Path
@@ -16,7 +16,7 @@ from territorial.typing import Ints
 
 
 def resized(cells: Land, height: int, width: int) -> Land:
-    """Return (height, width) cells, each land if at least half of what it covers of ``cells`` is."""
+    """Return (height, width) cells, each land if at least half of its area in ``cells`` is."""
     if cells.shape == (height, width):
         return cells
     covered = _overlaps(height, cells.shape[0]) @ cells.astype(np.int64) @ _overlaps(width, cells.shape[1]).T

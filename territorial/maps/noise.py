@@ -1,4 +1,4 @@
-"""Value noise in whole numbers, from the counter RNG: the same seed gives the same map everywhere.
+"""Integer value noise from the counter RNG, identical on every machine.
 
 Random values stand at the points of a lattice and the cells between them are blended smoothly; a
 fractal is a sum of such layers, each finer and weaker than the one before. Heights are int64 and

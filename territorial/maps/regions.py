@@ -1,4 +1,4 @@
-"""4-connected regions of land, by union-find over the horizontal runs of land cells.
+"""4-connected regions of land, by union-find over runs of cells.
 
 A map of 1024 x 1024 has a few thousand runs where it has a million cells. Every step below is
 one numpy operation over all of them, so no compiled code is needed.

@@ -1,4 +1,4 @@
-"""Where seats start: how many spawns a map has room for, and starts that are as symmetric as their map.
+"""Spawn positions: how many fit a map, and symmetric starts.
 
 The rules place spawns at random, so on a symmetric map, too, some seats start better than others. A
 symmetric start is a position of the game, laid out by ``VecGame.set_position``, and no change of the rules.

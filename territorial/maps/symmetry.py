@@ -1,4 +1,4 @@
-"""Symmetric maps: every cell and its images under turns or mirrors are all land, or all blocked.
+"""Symmetric maps, under turns and mirrors.
 
 An image of the map is a permutation of its cells: ``image[i]`` is the flat index of the cell that cell
 i goes to. A symmetry is the list of all its images, the identity first, so it has two or four.

@@ -1,1 +1,1 @@
-"""Memory: what processes hold, what a setup will take, and a guard for long runs."""
+"""Memory: measuring processes, predicting leagues, and a guard for long runs."""

@@ -1,4 +1,4 @@
-"""A limit on the memory of this process and all that it started, kept while a block of code runs."""
+"""``MemoryGuard``: a memory limit of this process and its children."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def _interrupt() -> None:
 
 
 def table_of(processes: Iterable[ProcessMemory]) -> str:
-    """Return a table of processes, those that hold most first."""
+    """Return a table of processes, the largest first."""
     ordered = sorted(processes, key=lambda one: -one.held)
     own = os.getpid()
     rows = [

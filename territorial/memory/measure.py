@@ -1,4 +1,4 @@
-"""How much memory processes take together, with what they share counted once; giving it back."""
+"""Measures the memory of processes, counting shared pages once."""
 
 import ctypes
 import importlib
@@ -16,7 +16,7 @@ _IN_NO_FILE = (b"RssAnon:", b"RssShmem:", b"VmSwap:")
 
 
 class ProcessMemory(NamedTuple):
-    """What one process takes."""
+    """The memory of one process."""
 
     pid: int
     name: str
@@ -35,7 +35,7 @@ class ProcessMemory(NamedTuple):
 
 @dataclass(frozen=True)
 class Memory:
-    """What several processes take.
+    """The memory of several processes.
 
     ``measure`` is "PSS": memory of the processes, what they share divided among all of them (Linux:
     smaps_rollup); or "USS": memory that only one process has, which is less than they take (psutil).

@@ -1,4 +1,4 @@
-"""Amounts of memory, which processes take them and when, their sums, and a budget that they must keep to."""
+"""Memory plans: amounts per process and phase, sums and budgets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """What a setup takes in one form, all of its processes on one machine."""
+    """The memory of a setup in one form, of all processes on one machine."""
 
     form: str
     setup: Setup

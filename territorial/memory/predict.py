@@ -1,4 +1,4 @@
-"""What a league will take of memory, worked out before anything of it is built.
+"""Predicts the memory of a league before it is built.
 
 "one-hot" is RLlib's old API stack with float32 one-hot observations and a policy of its own for every
 player of the league. All else is the new stack with this project's environment, bots in the engine, and

@@ -1,4 +1,4 @@
-"""A league and how it is trained, as far as memory depends on it: numbers, from a file or from options."""
+"""``Setup``: the numbers of a league that its memory depends on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Networks, and parts of networks, that are made for these observations; they need PyTorch."""
+"""PyTorch networks for these observations, and their parts."""
 
 from territorial.nets.board_policy import BoardPolicy, FeatureTrunk, ReferenceTrunk
 from territorial.nets.frozen import FrozenPolicies

@@ -1,4 +1,4 @@
-"""A policy in which every row looks at its own board, and the trunks that it may look through."""
+"""``BoardPolicy``: a policy with one board per row, and its trunks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Actions drawn from logits, on the processor: in one pass instead of two dozen operations."""
+"""Samples actions from logits on the processor, in one pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A ``PairPolicy`` learns to decide as the players of a data set did: behaviour cloning."""
+"""Behaviour cloning of a data set by a ``PairPolicy``."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ class Cloning:
 
 
 def usable(shard: Any, chosen: npt.NDArray[np.bool_]) -> LearnedRows:
-    """Return those of the ``chosen`` rows of a shard whose action is among the candidates and was legal."""
+    """Return the ``chosen`` rows of a shard with an action that is a legal candidate."""
     numbers = np.flatnonzero(chosen & (shard.action >= 0))
     mask = shard.action_mask[numbers]
     is_legal = mask[np.arange(len(numbers)), shard.action[numbers]] > 0

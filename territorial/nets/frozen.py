@@ -1,4 +1,4 @@
-"""Frozen policies: many snapshots that act side by side, on weights that all processes of a machine share."""
+"""``FrozenPolicies``: many snapshots that act together, on shared weights."""
 
 from __future__ import annotations
 

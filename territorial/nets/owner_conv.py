@@ -1,4 +1,4 @@
-"""A first convolution that reads maps of owners instead of one-hot planes, which are never made."""
+"""A first convolution that reads owner codes instead of one-hot planes."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class OwnerConv2d(nn.Module):
         return functional.conv2d(planes, self.weight, self.bias, self.stride, self.padding)
 
     def extra_repr(self) -> str:
-        """Return what ``print`` shows between the parentheses."""
+        """Return the text between the parentheses of ``print``."""
         return (
             f"{self.weight.shape[1]}, {self.out_channels}, kernel_size={self.kernel_size}, "
             f"stride={self.stride}, padding={self.padding}, bias={self.bias is not None}"
@@ -184,7 +184,7 @@ class _SumOfWeights(torch.autograd.Function):
 
 
 def sums_by_embedding(codes: Tensor, table: Tensor, stride: Sequence[int], chunk: int) -> Tensor:
-    """Return (N, rows, columns, channels) of the table's type: for each output cell, what it looks up."""
+    """Return (N, rows, columns, channels) of the table's type: per output cell, the sum of its look-ups."""
     first = torch.arange(table[..., 0, 0].numel(), dtype=torch.int32, device=codes.device)
     first = (first * table.shape[3]).view(table.shape[:3])  # where in the table the codes of a cell begin
     sums = []
@@ -214,7 +214,7 @@ def _room_for_sums(codes: Tensor, table: Tensor, stride: Sequence[int], chunk: i
 def gradients_by_embedding(
     codes: Tensor, gradients: Tensor, num_codes: int, kernel: Sequence[int], stride: Sequence[int], chunk: int
 ) -> Tensor:
-    """Return float32 (F, *kernel, num_codes, channels): gradients summed by what was looked up."""
+    """Return float32 (F, *kernel, num_codes, channels): gradients summed by table entry."""
     total = _room(codes, gradients, num_codes, kernel, stride, chunk).zero_()
     for part, from_above in zip(codes.split(chunk), gradients.split(chunk), strict=True):
         windows = _windows(part, kernel, stride)

@@ -1,4 +1,4 @@
-"""From a trained ``PairPolicy`` to whole numbers: scales by calibration, and how much its choices change."""
+"""Exports a trained ``PairPolicy`` to whole numbers, by calibration."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ MOST_ROWS = 8192
 
 
 def calibration_rows(seed: int = 0, *, num_candidates: int = NUM_CANDIDATES) -> Rows:
-    """Return what living seats of whole games between bots see every 50 ticks, the same for the same seed.
+    """Return observations of living seats in bot games, every 50 ticks, the same for the same seed.
 
     Args:
         seed: of the games, 0 to 2**64 - 1; default 0.
@@ -66,7 +66,7 @@ def calibration_rows(seed: int = 0, *, num_candidates: int = NUM_CANDIDATES) -> 
 
 
 def rows_of_config(config: GameConfig, num_candidates: int) -> Rows:
-    """Return what seats see in games of ``config`` between bots: ``MOST_ROWS`` rows at most.
+    """Return observations of seats in bot games of ``config``: at most ``MOST_ROWS`` rows.
 
     Always the same for the same arguments; from the first state of a game on.
     """
@@ -154,7 +154,7 @@ def exported(
     num_candidates: int,
     least_equal: float = 0.99,
 ) -> tuple[NetworkFile, ExportReport]:
-    """Return what :meth:`PairPolicy.export` writes, and the report; ``temperature``: 256ths.
+    """Return the file of :meth:`PairPolicy.export`, and the report; ``temperature``: 256ths.
 
     Scales are measured on half of the rows, and choices are compared in the others.
     """
@@ -317,7 +317,7 @@ def _largest_activations(policy: PairNetwork, rows: Rows) -> dict[str, float]:
 
 @torch.no_grad()
 def compare(policy: PairNetwork, network: NetworkFile, rows: Rows) -> ExportReport:
-    """Return how far ``network`` is from ``policy`` in those of ``rows`` in which a launch is legal."""
+    """Return the differences of ``network`` and ``policy`` in the ``rows`` with a legal launch."""
     legal = (rows.pairs[:, :, LEGAL] > 0) & (rows.pairs[:, :, THERE] > 0)
     asked, legal = _part(rows, legal.any(1)), legal[legal.any(1)]
     if not len(legal):

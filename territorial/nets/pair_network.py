@@ -1,4 +1,4 @@
-"""The layers of a small network on pairs: of each candidate, and of what they are together."""
+"""Layers of the network on ``pairs``: per candidate, and pooled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small network on pairs as a policy: its actions, its files, and how it plays frozen seats."""
+"""``PairPolicy``: small network on ``pairs`` observations, exportable to the engine."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ class PairRows(PairPolicy):
 
     @staticmethod
     def probabilities(logits: Tensor) -> Tensor:
-        """Return float32 (N, 1 + 10 C): those that ``draw`` draws actions of one number with."""
+        """Return float32 (N, 1 + 10 C): the probabilities with which ``draw`` draws actions of one number."""
         return logits.softmax(1)
 
 

@@ -75,7 +75,7 @@ class SnapshotPolicy:
 
     @property
     def observation(self) -> str:
-        """What it reads: "packed" boards or "pairs"."""
+        """Its form of observations: "packed" boards or "pairs"."""
         return self.store.manifest(self.name).observation
 
     @property
@@ -89,7 +89,7 @@ class SnapshotPolicy:
 
     @property
     def player_name(self) -> str:
-        """What records of matches call it: its name with the first digits of the digest of its weights.
+        """Its name in records of matches: with the first digits of the digest of its weights.
 
         Of a snapshot on pairs it also says where it is played: in the engine or in PyTorch.
         """
@@ -101,7 +101,7 @@ class SnapshotPolicy:
         return f"{self.name} {self.store.digest(self.name)}"
 
     def start(self, config: GameConfig, layout: ObsLayout, seed: int) -> Any:
-        """Return what chooses the actions; all that it draws follows from the seeds of the games."""
+        """Return a function that chooses the actions; all draws follow from the seeds of the games."""
         policies, see = self._open(config, layout), partial(_seen, self.observation)
 
         def act(game: VecGame, games: Ints, seats: Ints) -> npt.NDArray[Any]:
@@ -117,7 +117,7 @@ class SnapshotPolicy:
         return act
 
     def distribution(self, config: GameConfig, layout: ObsLayout) -> Any:
-        """Return what tells the probabilities that actions are drawn with.
+        """Return a function that gives the probabilities of actions.
 
         It raises SnapshotError where the network says nothing, as its logits are not finite.
         """
@@ -159,7 +159,7 @@ class SnapshotPolicy:
 
 
 def rows_of(seen: Observations, games: Ints, seats: Ints) -> dict[str, Tensor]:
-    """Return what ``seats`` of ``games``, (N,) each, see, copied; the rows of a game share its boards."""
+    """Return copied observations of ``seats`` of ``games``, (N,) each; rows of a game share its boards."""
     played, frame = np.unique(games, return_inverse=True)
     columns = {
         "observations": seen.planes[played],

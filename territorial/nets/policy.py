@@ -1,4 +1,4 @@
-"""What a policy network is to those who play, train and freeze it, whatever it is made of."""
+"""``Policy``: the interface of networks that play, train and freeze."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ GAMES = frozenset({"observations", "players", "borders", "globals"})
 
 
 class Policy(nn.Module):
-    """From what seats see to masked logits and values; boards are decoded within.
+    """Maps observations to masked logits and values; it decodes boards itself.
 
     Observations are mappings from names to tensors. Of all rows: ``seat``, whole numbers (N, 1), and
     ``action_mask`` (N, P + 12). Of all games: ``observations`` uint8 (E, F, B, H, ceil(W/8)), ``players``
@@ -90,10 +90,10 @@ class Policy(nn.Module):
 
     @abstractmethod
     def embed(self, seen: Mapping[str, Tensor]) -> Tensor:
-        """Return float32 (N, D): what each row's value is made of."""
+        """Return float32 (N, D): the embedding of each row, from which values are computed."""
 
     def values(self, embedding: Tensor) -> Tensor:
-        """Return float32 (N,): what each row's seat can expect."""
+        """Return float32 (N,): the expected return of each row's seat."""
         return self.value_head(embedding).float().squeeze(-1)
 
     @abstractmethod
@@ -141,7 +141,7 @@ class Policy(nn.Module):
         return torch.cat(drawn, dim=1)
 
     def probabilities(self, logits: Tensor) -> Tensor:
-        """Return float32 (N, P + 12): those that ``draw`` draws each of the two parts of an action with."""
+        """Return float32 (N, P + 12): the probabilities with which ``draw`` draws each part of an action."""
         return torch.cat([part.softmax(1) for part in self._split(logits)], dim=1)
 
     def _split(self, columns: Tensor) -> tuple[Tensor, ...]:

@@ -1,4 +1,4 @@
-"""Policies of Stable-Baselines3 that decode packed boards within: rollouts keep bits, not planes."""
+"""Stable-Baselines3 policies on packed boards, which they decode themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Policies of Stable-Baselines3 that are a ``PairPolicy``: what they learn is exported into the engine."""
+"""Stable-Baselines3 policies on ``pairs``, exportable to the engine."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What the engine writes and reads: layout, tables and boards of observations; codes and masks of actions."""
+"""Observations and actions: layout, tables, boards, codes and masks."""

@@ -1,4 +1,4 @@
-"""Actions: what an index means, in every form that trainers use, and which indices are legal.
+"""Encodings of actions as indices, and the legal indices.
 
 A choice has two parts: *what* (0 holds, 1 neutral land, 2 oneself, 3.. the other seats in ego order) and
 *how much* (an index into FRACTIONS). As one number it is 0 for holding and 1 + 10 * (what - 1) + how

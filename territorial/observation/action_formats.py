@@ -1,4 +1,4 @@
-"""The formats in which agents act: spaces, masks, and how actions become the engine's pairs."""
+"""Formats of actions: spaces, masks, and conversion to the engine's pairs."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ ALL_GOOD = -1
 
 @kernel
 def write_choices(actions: Any, players: Any, seats: Any, out: Any) -> int:
-    """Write what the living agents do to ``out``, int64 (E, P, 2), and that all other seats hold.
+    """Write the choices of living agents to ``out``, int64 (E, P, 2); all other seats hold.
 
     ``actions``: int64 (E, A, 1), one number each, or (E, A, 2), what and how much. ``players``: the block of
     the state, int64 (E, K, P+1). ``seats``: int64 (E, A), 1..P. Returns ALL_GOOD, or k * A + i of the first
@@ -76,7 +76,7 @@ FORMATS = (*OF_OWNERS, *OF_CANDIDATES)
 
 
 class ActionFormat:
-    """One format of actions in games of ``num_players``. The engine's own is a pair: what, and how much.
+    """A format of actions in games of ``num_players``; the engine's own is a pair: target and amount.
 
     An action is one number, 0 to hold and 1 + 10 * (what - 1) + how much to launch; in the formats
     "multi_discrete" it has two parts, what and how much. In the formats of candidates "what" names one of
@@ -115,7 +115,7 @@ class ActionFormat:
         self.sample_space: spaces.Space[Any] = spaces.Tuple(parts) if self.shape else self.mask_space
 
     def masks(self, bits: npt.NDArray[np.uint8], games: Ints, seats: Ints, out: Masks | None = None) -> Masks:
-        """Return new int8 (N, width), or ``out``: what is legal for ``seats`` of ``games``.
+        """Return new int8 (N, width), or ``out``: legal actions of ``seats`` of ``games``.
 
         ``bits`` are the engine's.
         """

@@ -1,4 +1,4 @@
-"""Which actions are legal, from the engine's mask bits to one array for the agents of many games."""
+"""Action masks of agents, from the engine's mask bits."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ def masks_of(
     copies: int = 1,
     out: Masks | None = None,
 ) -> Masks:
-    """Return new int8 (N, width), or ``out``: what ``write_masks`` writes, of any arrays."""
+    """Return new int8 (N, width), or ``out``: the masks of ``write_masks``, from any arrays."""
     masks = np.empty((len(seats), width), np.int8) if out is None else out
     places, owners = (np.ascontiguousarray(numbers, np.int64) for numbers in (games, seats))
     write_masks(read_only(bits), places, owners, copies, masks)
@@ -48,7 +48,7 @@ def masks_of(
 
 @kernel
 def write_masks(bits: Any, games: Any, seats: Any, copies: int, out: Any) -> None:
-    """Write what each of ``seats`` may do to ``out``, int8 (N, width): 1 where it is legal.
+    """Write the legal actions of ``seats`` to ``out``, int8 (N, width): 1 where legal.
 
     ``bits``: uint8 (E, P, ceil((P+2)/8)), the engine's mask bits. ``games`` and ``seats`` (1..P): int64 (N,).
     Column 0 holds; then every other target in ego order has ``copies`` columns, one for each fraction where
@@ -60,7 +60,7 @@ def write_masks(bits: Any, games: Any, seats: Any, copies: int, out: Any) -> Non
 
 @njit
 def write_mask(legal: Any, p: int, num_players: int, copies: int, mask: Any) -> None:
-    """Write the whole mask of player ``p``, whose bits are ``legal``."""
+    """Write the whole mask of player ``p`` with the bits ``legal``."""
     end = 1 + copies * (num_players + 1)
     for column in range(end):
         mask[column] = 0

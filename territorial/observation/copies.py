@@ -1,4 +1,4 @@
-"""Copies of what is observed, made within a step, game by game, while what is copied lies in the caches.
+"""Copies of observations, made game by game within a step.
 
 Memory that nobody has a view of any more is lent again. Of its boards, only those bands are written that have
 changed since it was written last: a part, where a new copy is written whole.
@@ -25,7 +25,7 @@ BOARDS, PLAYERS, BORDERS, GLOBALS, NUMBER = range(5)
 
 
 class Copies(NamedTuple):
-    """What all agents of a game see, of E games; arrays are as in ``tables.Observations``."""
+    """Observations that all agents of a game share, of E games; arrays are as in ``tables.Observations``."""
 
     planes: npt.NDArray[np.uint8]  # (E, F, B, H, ceil(W/8)), read-only
     players: npt.NDArray[np.float32]  # (E, P, columns)
@@ -35,7 +35,7 @@ class Copies(NamedTuple):
 
 
 class Lending(NamedTuple):
-    """What kernels know of copies."""
+    """Copies as kernels see them."""
 
     target: npt.NDArray[np.int64]  # (5,) that of the copy to write; 0 if there is none
     outdated: npt.NDArray[
@@ -51,7 +51,7 @@ class Memory(NamedTuple):
 
 
 class Loans:
-    """The memory of copies of ``buffers``, which show what ``layout`` says."""
+    """The memory of copies of ``buffers`` with this ``layout``."""
 
     def __init__(self, buffers: Buffers, layout: ObsLayout) -> None:
         self._copied = buffers.boards, buffers.players, buffers.borders, buffers.globals
@@ -87,7 +87,7 @@ class Loans:
 
 @njit
 def copy_out(buffers: Buffers, lending: Lending, k: int) -> None:
-    """Copy game ``k`` of what is observed to the target of ``lending``, if there is one."""
+    """Copy the observation of game ``k`` to the target of ``lending``, if there is one."""
     target, outdated = lending.target, lending.outdated
     if target[BOARDS] == 0:
         return

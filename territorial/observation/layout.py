@@ -1,4 +1,4 @@
-"""What is in an observation, as data: arrays, tables, their columns, their units and ranges.
+"""Observation schema: arrays, tables and columns with units and ranges.
 
 The packer, the decoders, the spaces, the feature vector, the documentation and the command line read
 these tables. Columns are addressed by name and only ever appended; ``OBS_VERSION`` moves when anything

@@ -1,4 +1,4 @@
-"""Packing: the board as bit planes of owner codes, the frames before it, and what changed, for all agents.
+"""Packing of boards: bit planes of owner codes, frames and changes.
 
 The format is that of docs/observation.md. ``boards`` of one game is uint64 (F, B, rows, S): frame, bit of the
 code, row, strip, with whole blocks of rows, those beyond the map blocked. In memory a row is its cells in
@@ -57,7 +57,7 @@ class PackedFrames(NamedTuple):
 
 
 class ChangedCells(NamedTuple):
-    """Room for the cells that changed in a step, and who has them now."""
+    """Buffers for the cells that changed in a step, and their new owners."""
 
     cells: npt.NDArray[np.uint32]  # (D,) row * W + column
     codes: npt.NDArray[np.uint8]  # (D,)
@@ -129,7 +129,7 @@ def note_differences(game: Game, work: Work, board: Any) -> None:
 
 @njit
 def note_block_again(game: Game, work: Work, board: Any, entry: int) -> None:
-    """Note how the codes of a block differ from those on ``board``: what is now, less what was then."""
+    """Note the difference between the codes of a block and the codes on ``board``."""
     s, block = work.log_blocks[entry, LOG_STRIP], work.log_blocks[entry, LOG_BLOCK]
     place, owned = s * game.planes.shape[2] + first_row(block), no_cells()
     for owner in range(len(game.planes)):
@@ -164,7 +164,7 @@ def age(frames: PackedFrames, b: int) -> None:
 def list_changes(
     game: Game, params: Params, work: Work, entry: int, changed_cells: ChangedCells, count: int
 ) -> int:
-    """List the cells of an entry of the log that changed, by owner; return how many with those before."""
+    """List the changed cells of an entry of the log, by owner; return the number listed so far."""
     s, block = work.log_blocks[entry, LOG_STRIP], work.log_blocks[entry, LOG_BLOCK]
     place = s * game.planes.shape[2] + first_row(block)
     changed, bits = no_cells(), work.log_bits[entry]
@@ -184,7 +184,7 @@ def list_changes(
 
 @njit
 def apply_changes(work: Work, frames: PackedFrames, b: int) -> None:
-    """Turn over what the log says in plane ``b`` of the board, write it as the newest XOR, empty the log."""
+    """Flip the logged bits in plane ``b`` of the board, write them as the newest XOR, empty the log."""
     boards, history = frames.boards, frames.history
     strips = boards.shape[3]
     for i in range(work.log_counts[b]):

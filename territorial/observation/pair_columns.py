@@ -1,4 +1,4 @@
-"""The columns of the form "pairs", as data: of an agent itself, and of each owner that it can name.
+"""Columns of the form "pairs", as data.
 
 docs/observation.md defines them under "Pairs" and has its tables from here; ``observation.pairs`` computes
 them. Columns are addressed by name and only ever appended. One whose value changes for any state gets the

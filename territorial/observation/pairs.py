@@ -1,4 +1,4 @@
-"""The form "pairs" in whole numbers: 35 of a seat itself, and 26 of each owner that it can attack.
+"""The form "pairs": 35 numbers per seat and 26 per candidate.
 
 With teams those have one number more, and living allies have rows, too.
 
@@ -45,7 +45,7 @@ STEP_UNIT = 50
 
 
 class PairTotals(NamedTuple):
-    """What ``sum_up`` finds of a game, for all of its seats; P seats."""
+    """Results of ``sum_up`` for all seats of a game; P seats."""
 
     own: npt.NDArray[np.int16]  # (N,) columns of own: those that are the same for all seats are filled in
     game: npt.NDArray[np.int64]  # (G,) ALIVE ...
@@ -66,7 +66,7 @@ NUM_OF_PLAYER = 14
 
 
 def allocate_totals(num_players: int) -> PairTotals:
-    """Return room for what ``sum_up`` finds of a game; every thread needs its own."""
+    """Return buffers for the results of ``sum_up``; every thread needs its own."""
     return PairTotals(
         own=np.zeros(len(OWN), np.int16),
         game=np.zeros(NUM_TOTALS, np.int64),
@@ -127,7 +127,7 @@ def gap(difference: int) -> int:
 
 @njit
 def sum_up(game: Game, params: Params, totals: PairTotals) -> None:
-    """Find what ``see_pairs`` needs of ``game`` for any of its seats, as the game stands."""
+    """Compute the totals that ``see_pairs`` needs for any seat of ``game``, as the game stands."""
     sum_borders_and_pools(game, totals.players)
     leader = sum_game(game, params, totals)
     for q in range(1, len(game.alive)):
@@ -227,7 +227,7 @@ def see_pairs(
     pairs: Any,
     owners: Any,
 ) -> int:
-    """Write what seat ``p`` sees and return how many candidates it has; ``totals`` are those of ``sum_up``.
+    """Write the pairs of seat ``p``, by the ``totals`` of ``sum_up``; return the number of candidates.
 
     ``own``: int16 (N,). ``pairs``: int16 (C, K), and ``owners``: int64 (C,), the candidates' owner codes.
     Rows beyond the candidates are left as they are. Of an eliminated seat ``own`` is all 0. Allies are no
@@ -461,7 +461,7 @@ def see_player(game: Game, params: Params, totals: PairTotals, p: int, q: int, o
 
 @njit
 def see_front(game: Game, params: Params, totals: PairTotals, p: int, target: int, out: Any) -> None:
-    """Write what neutral land and players have in common."""
+    """Write the columns that neutral land and players share."""
     size, troops = game.fronts[p, target], min(game.troops[p], MOST_TROOPS)
     pool = min(game.pools[p, target], MOST_TROOPS)
     need, log_size = need_at_front(size, pool, params), log_of(size)

@@ -1,4 +1,4 @@
-"""Observing: what a policy may see of every game, written into the caller's buffers, once for all agents."""
+"""Writes the observation of every game, once for all its agents."""
 
 from typing import Any, NamedTuple
 
@@ -54,7 +54,7 @@ POWERS_OF_HALF = 0.5 ** np.arange(64)
 
 
 class Observations(NamedTuple):
-    """What is observed of E games, absolute seat order; ``territorial.observation.layout`` has every array.
+    """Observations of E games, in absolute seat order; ``territorial.observation.layout`` lists the arrays.
 
     F frames, B bit planes, D most cells in a delta, P seats.
     """
@@ -110,7 +110,7 @@ def observations_of(buffers: Buffers, layout: ObsLayout) -> Observations:
 
 
 def planes_of(boards: npt.NDArray[np.uint64], layout: ObsLayout) -> npt.NDArray[np.uint8]:
-    """Return the bit planes in the words of ``boards``, as a view without what pads rows and words."""
+    """Return the bit planes in the words of ``boards``, as a view without padding."""
     return boards.view(np.uint8)[..., : layout.height, : layout.row_bytes]
 
 
@@ -209,7 +209,7 @@ def observe_tables(game: Game, params: Params, work: Work, buffers: Buffers, k: 
 
 @njit
 def observe_teams(game: Game, players: Any, borders: Any) -> None:
-    """Write who is in which team and whose ally, which stays the same all game long."""
+    """Write teams and alliances, which stay the same all game long."""
     owners = len(game.team)
     for p in range(1, owners):
         players[p - 1, OF_PLAYER.team] = game.team[p]
@@ -262,7 +262,7 @@ def write_border(out: Any, column: int, pair: int, value: float) -> None:
 
 @njit
 def observe_launches(game: Game, params: Params, work: Work, players: Any, needs: Any, masks: Any) -> None:
-    """Write what a launch against each neighbour needs, and which launches are legal.
+    """Write the need and the legality of a launch against each neighbour.
 
     ``needs``: float32 (P+1, P+1), zero already where there is no front; ``masks``: uint8 (P, bytes).
     """
@@ -366,7 +366,7 @@ def was_dead(game: Game, p: int, players: Any) -> bool:
 
 @njit
 def sum_pools(game: Game, sums: Any) -> None:
-    """Write the troops that each player has in the field, and those of others against it: int64 (2, P+1)."""
+    """Write the troops of each player in the field, and of others against it: int64 (2, P+1)."""
     for p in range(np.uint64(len(game.troops))):
         sums[POOLS_OUT, p] = sums[POOLS_IN, p] = 0
     for p in range(1, len(game.troops)):

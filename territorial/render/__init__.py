@@ -1,4 +1,4 @@
-"""Pictures, text and animations of games as arrays and files; needs no display."""
+"""Pictures, text and animations of games as arrays and files."""
 
 from territorial.render.ansi import TextRenderer, color_depth, render_ansi
 from territorial.render.board import render_board

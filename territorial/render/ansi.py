@@ -1,4 +1,4 @@
-"""Boards and standings as text for terminals: half blocks in colour, or plain signs without.
+"""Boards and standings as terminal text, coloured or plain.
 
 In colour a character is two cells: its upper half is one cell, the background of its lower half the cell
 below. Without colours it shows the upper of the two, and every seat is a digit or a letter.
@@ -70,7 +70,7 @@ def _checked_depth(colors: ColorDepth | None) -> ColorDepth:
 
 
 class TextRenderer:
-    """Draws games as text: a heading, the board scaled down to what fits, and the leaders below.
+    """Draws games as text: a heading, the board scaled down to fit, and the leaders below.
 
     Args:
         num_players: P, 1 to 250.
@@ -109,7 +109,7 @@ class TextRenderer:
         terrain: Terrain = "water",
         gifts: Ints | None = None,
     ) -> str:
-        """Return the text, lines parted by newlines; the arguments are those of ``Renderer.draw``.
+        """Return the text, lines separated by newlines; arguments as for ``Renderer.draw``.
 
         Text does not show ``gifts``.
         """

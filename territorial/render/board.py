@@ -1,4 +1,4 @@
-"""Pictures of a board: every cell one square, with lines where owners change."""
+"""Pictures of boards, with lines between owners."""
 
 from collections.abc import Sequence
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""Colours: 32 that tell seats apart at a glance, rules for more seats and for teams, and the terrain.
+"""Colours of seats, teams and terrain.
 
 Members of a team have shades of one family of hues. Of each seat in turn the shade is taken that is furthest
 from all before it and from the terrain, for people with all cones and for those who lack one kind. What the
@@ -94,7 +94,7 @@ def checked_teams(teams: Sequence[int] | None, num_players: int) -> Teams | None
 
 @cache
 def team_colors(teams: Teams) -> Colors:
-    """Return a (P, 3) uint8 array, the RGB colours of seats in ``teams``, all unlike those of terrain.
+    """Return a (P, 3) uint8 array, the RGB colours of seats in ``teams``, none like the terrain.
 
     Members get their colours in the order of seats, and teams in turn: the first ones are furthest apart.
     """

@@ -1,4 +1,4 @@
-"""Standings in words: who leads, and numbers as pictures show them, short and never more than they are."""
+"""Standings in words, and numbers in short form."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from territorial.typing import Ints
 
 
 class Standing(NamedTuple):
-    """One line of the standings: a seat, or a team, whose members follow."""
+    """One line of the standings: a seat, or a team followed by its members."""
 
     seat: int
     """1..P; 0: the line of a team."""
@@ -80,7 +80,7 @@ def _by_team(lines: list[Standing], land: Ints, troops: Ints, num_land: int, tea
 
 
 def team_name(team: int) -> str:
-    """Return what pictures, tables and pages call a team."""
+    """Return the name of a team in pictures, tables and pages."""
     return f"team {team}"
 
 

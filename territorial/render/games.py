@@ -1,4 +1,4 @@
-"""Games by the render modes that environments have: as pictures, as text, or shown to the user."""
+"""Render modes of environments: picture, text or window."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Screen:
         terrain: Terrain = "water",
         gifts: Ints | None = None,
     ) -> None:
-        """Show a picture; the arguments are those of ``Renderer.draw``."""
+        """Show a picture; arguments as for ``Renderer.draw``."""
         if not self._is_started:
             self._place, self._is_started = _find_place(self._arguments), True
         time.sleep(max(0.0, self._due - time.monotonic()))
@@ -181,7 +181,7 @@ def make_renderer(
     fps: float,
     teams: Sequence[int] | None = None,
 ) -> GameRenderer:
-    """Return what draws a game in one of the RENDER_MODES; ``fps`` are pictures a second for "human"."""
+    """Return a renderer for one of the RENDER_MODES; ``fps`` are pictures per second for "human"."""
     if render_mode == "human":
         return Screen(num_players, names=names, fps=fps, teams=teams)
     if render_mode == "ansi":
@@ -192,14 +192,14 @@ def make_renderer(
 
 
 class BatchRenderer:
-    """What draws the games of a batch in one of the RENDER_MODES, or None; made as they are needed."""
+    """Renderers of the games of a batch, made on demand, in one of the RENDER_MODES or None."""
 
     def __init__(self, render_mode: str | None) -> None:
         self.render_mode = render_mode
         self._of_game: dict[int, tuple[object, GameRenderer]] = {}
 
     def draw(self, game: VecGame, k: int) -> Image | str | None:
-        """Draw game ``k`` and return what that returns; RuntimeError without a render mode or a game."""
+        """Draw game ``k`` and return the result; RuntimeError without a render mode or a game."""
         if self.render_mode is None:
             choices = " or ".join(f'"{mode}"' for mode in RENDER_MODES)
             raise RuntimeError(f"render_mode is None; make the environment with render_mode={choices}")
@@ -214,7 +214,7 @@ class BatchRenderer:
         return drawn
 
     def close(self, k: int | None = None) -> None:
-        """Release what draws game ``k``, or any."""
+        """Release the renderer of game ``k``, or all."""
         for i in [i for i in self._of_game if k in (None, i)]:
             self._of_game.pop(i)[1].close()
 
@@ -239,7 +239,7 @@ def render_game(
     labels: bool = True,
     panel: bool = True,
 ) -> Image:
-    """Return a picture of game ``k`` as it stands, uint8 (h, w, 3); the options are those of ``Renderer``.
+    """Return a picture of game ``k`` as it stands, uint8 (h, w, 3); options as for ``Renderer``.
 
     ``names`` are those of the seats unless given. For an animation keep a ``Renderer`` and draw with that.
     """

@@ -1,4 +1,4 @@
-"""What is drawn on the land of seats: numbers, names and troops, and donations as arrows.
+"""Labels on the land of seats, and donations as arrows.
 
 A label stands where there is most room for it, near the middle of its owner's land, and stays there
 until another place is much better: in an animation it does not tremble. Its size follows the room.

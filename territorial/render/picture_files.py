@@ -1,4 +1,4 @@
-"""Files of pictures: PNG, and as animations APNG, GIF, and MP4 with the encoder of the extra "video"."""
+"""Picture files: PNG, and animations as APNG, GIF or MP4."""
 
 import io
 import os
@@ -35,7 +35,7 @@ def write_png(path: str | os.PathLike[str], rgb: Image) -> None:
 
 
 class Layer(NamedTuple):
-    """What is laid over the picture before to show the next."""
+    """The part of a picture that replaces the previous one in an animation."""
 
     top: int
     left: int

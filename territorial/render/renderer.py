@@ -1,4 +1,4 @@
-"""One picture of a game: the board with its labels, and the panel of standings beside it."""
+"""``Renderer``: pictures of a game, its labels and its standings."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Text and shapes on pictures; letters are those of the font that is part of Pillow.
+"""Text and shapes on pictures, in the font of Pillow.
 
 Pillow is loaded with the first picture, so that ``import territorial`` stays quick.
 """

@@ -1,4 +1,4 @@
-"""Replays: games kept as a seed and all launches, in files of a few KB, and played again."""
+"""Replays: games stored as seed and launches, in a few KB."""
 
 from territorial.replay.decision_rows import Decisions, decisions
 from territorial.replay.file_format import FORMAT_VERSION, Checkpoint, DivergedError, ReplayError

@@ -1,4 +1,4 @@
-"""Decisions of recorded games as rows of arrays: what a seat saw, what it did, and what came of it."""
+"""Decisions of recorded games as rows of arrays, for learning."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Recorded = Replay | str | os.PathLike[str]
 
 
 class Decisions(NamedTuple):
-    """Decisions of recorded games: N rows, those of a game in the order of ticks, then of seats.
+    """Decisions of recorded games: N rows, ordered by game, tick and seat.
 
     Args:
         own: int16 (N, 35): the observation "pairs" of the seat at that tick, its own columns, in 4096ths.
@@ -66,7 +66,7 @@ class Decisions(NamedTuple):
 
 
 class RowOptions(NamedTuple):
-    """Which rows are asked for, and what is in them; checked."""
+    """Options that select rows and their columns; checked."""
 
     seats: tuple[int | str, ...] | None
     every: int | None
@@ -76,7 +76,7 @@ class RowOptions(NamedTuple):
 
     @classmethod
     def checked(cls, seats: Any, every: Any, num_candidates: Any, discount: Any, rewards: Any) -> RowOptions:
-        """Return these options of :func:`decisions`; TypeError or ValueError for what they cannot be."""
+        """Return these options of :func:`decisions`; TypeError or ValueError for impossible ones."""
         return cls(
             seats=None if seats is None else _checked_seats(seats),
             every=None if every is None else whole_number("every", every, 1),
@@ -108,7 +108,7 @@ def decisions(
         every: ticks from one row of a seat to its next, a multiple of ``decision_every`` of the game;
             default None: there is a row where the seat decided.
         num_candidates: C, the rows of ``pairs``; 1 to 250, default 8.
-        discount: what a reward counts for one environment step earlier; 0 to 1, default 1.
+        discount: discount factor per environment step; 0 to 1, default 1.
         rewards: the parts of rewards by name with their weights, as those of a config; default None: those
             of ``GameConfig()``. Replays do not have them.
 
@@ -315,7 +315,7 @@ def _chosen(replay: Replay, seats: tuple[int | str, ...] | None) -> Bools:
 
 
 def check_fits(config: GameConfig, asked: RowOptions) -> None:
-    """Raise ValueError for what a game of ``config`` does not have."""
+    """Raise ValueError for options that a game of ``config`` cannot satisfy."""
     for seat in asked.seats or ():
         if isinstance(seat, int) and seat > config.num_players:
             raise ValueError(f"seats has {seat}; the game has the seats 1 to {config.num_players}")

@@ -1,4 +1,4 @@
-"""The file of a replay, byte by byte, as docs/replay_format.md describes it; what it means is not asked here.
+"""The file format of replays, specified in docs/replay_format.md.
 
 A file is a prefix (magic, version of the format, length of the body), the body compressed by zlib, and a
 checksum over all before it. The body is four sections, each behind its length: a header in JSON, the
@@ -27,7 +27,7 @@ from territorial.game.scratch import (
 
 
 class ReplayError(ValueError):
-    """What should be a replay is none, or none that can be played here; the message says why."""
+    """Data is no replay, or cannot be played here; the message has the reason."""
 
 
 class DivergedError(ReplayError):
@@ -79,7 +79,7 @@ def pack(sections: Sections) -> bytes:
 
 
 def unpack(data: bytes, largest: Largest | None = None) -> Sections:
-    """Return the parts of a file; ReplayError says what is wrong with it.
+    """Return the parts of a file; ReplayError names the fault.
 
     ``largest`` is asked, with the header, how many bytes map, launches and checkpoints can take in such a
     game. What claims more is refused before it is decompressed.
@@ -197,7 +197,7 @@ def pack_launches(launches: npt.NDArray[np.int32], num_players: int, decision_ev
 
 
 def unpack_launches(section: bytes, num_players: int, decision_every: int) -> npt.NDArray[np.int32]:
-    """Return what ``pack_launches`` was given; ReplayError unless the lengths fit together.
+    """Return the launches of ``pack_launches``; ReplayError unless the lengths fit together.
 
     Whether there are such ticks, owners and fractions is not looked at.
     """
@@ -263,7 +263,7 @@ def pack_checkpoints(checkpoints: tuple[Checkpoint, ...]) -> bytes:
 
 
 def unpack_checkpoints(section: bytes) -> tuple[Checkpoint, ...]:
-    """Return what ``pack_checkpoints`` was given."""
+    """Return the checkpoints of ``pack_checkpoints``."""
     if len(section) % CHECKPOINT.size:
         raise ReplayError(
             f"the checkpoints of the replay take {len(section)} bytes; they take {CHECKPOINT.size} each"

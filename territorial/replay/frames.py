@@ -1,4 +1,4 @@
-"""A game as a sequence of frames, with the donations between them: of a replay and of a live game alike."""
+"""Frames of a game, from a replay or from a live game."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -61,7 +61,7 @@ class GiftLog:
         )
 
     def add(self, seats: Any, targets: Any, fractions: Any) -> None:
-        """Add those launches, (N,) each, that were legal donations when balances were noted last."""
+        """Add the launches, (N,) each, that were legal donations by the balances noted last."""
         team, config = self._game.state.team[self._k], self._game.config
         troops = self._troops[seats]
         is_gift = are_allies(seats, targets, team[seats], team[targets])
@@ -70,7 +70,7 @@ class GiftLog:
         np.add.at(self._sums, (seats[is_gift], targets[is_gift]), amounts[is_gift])
 
     def add_last_step(self) -> None:
-        """Add the donations of the last step of the batch, whose balances were noted before it."""
+        """Add the donations of the last step of the batch, by the balances noted before it."""
         last, seats = self._game.launches(), np.arange(1, len(self._sums))
         launched = last.legal[self._k]
         targets, fractions = (table[self._k, launched].astype(np.int64) for table in last[:2])
@@ -85,7 +85,7 @@ class GiftLog:
 
 
 class Frame(NamedTuple):
-    """A game at one tick. All arrays are the receiver's own; those of seats are in seat order, 1..P."""
+    """A game at one tick. All arrays are the receiver's own; arrays by seat are in seat order, 1..P."""
 
     tick: int
     owner: npt.NDArray[np.uint8]
@@ -161,7 +161,7 @@ class LiveGame:
 
     @property
     def terrain(self) -> Terrain:
-        """What blocked cells are: "water" or "mountains"."""
+        """The kind of blocked cells: "water" or "mountains"."""
         return self._game.terrain_name(self._k)
 
     @property

@@ -1,4 +1,4 @@
-"""Recorder: makes a replay of every game that is played in a batch, or of some of them."""
+"""``Recorder``: makes replays of the games of a batch."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Destination = str | os.PathLike[str] | Callable[[int, Replay], Any]
 
 
 @dataclass
-class _Reel:
+class _Recording:
     """What is known of the game that a slot of the batch plays."""
 
     seed: int
@@ -116,10 +116,10 @@ class Recorder(GameObserver):
             recorded[whole_number("one of games", k, 0, game.num_games - 1)] = True
         if isinstance(self._to, Path):
             check_folder(own_folder(self._to))  # now rather than when the first game is over
-        self._reels: dict[int, _Reel | None] = dict.fromkeys(np.flatnonzero(recorded).tolist())
+        self._recordings: dict[int, _Recording | None] = dict.fromkeys(np.flatnonzero(recorded).tolist())
         self._finished: deque[tuple[int, Replay]] = deque()
         self._last_config: GameConfig | None = None
-        self._results, self._tape = game.attach(self, recorded)
+        self._results, self._launch_log = game.attach(self, recorded)
         # Views, always current, as looking them up by name takes longer than all else in a step.
         names = ("tick", "episode", "seed", "seats")
         self._ticks, self._episodes, self._seeds, self._codes = (view(game.blocks, name) for name in names)
@@ -127,33 +127,33 @@ class Recorder(GameObserver):
         self._steps_to_drain = DRAIN_EVERY
         self._steps_to_checkpoint = 1
         if game.is_started:
-            self.after_reset(self._reels)
+            self.after_reset(self._recordings)
 
     def replay(self, k: int = 0) -> Replay:
         """Return the replay of game ``k`` as far as it has been played; ReplayError if it is not recorded."""
-        if k not in self._reels:
-            listed, more = sorted(self._reels)[:10], " ..." if len(self._reels) > 10 else ""
+        if k not in self._recordings:
+            listed, more = sorted(self._recordings)[:10], " ..." if len(self._recordings) > 10 else ""
             raise ReplayError(
                 f"game {k!r} is not recorded: this recorder has {', '.join(map(str, listed)) or 'none'}{more}"
             )
-        reel = self._reels[k]
-        if reel is not None and reel.replay is not None:
-            return reel.replay
-        reel = self._drained(k)
-        if reel is None:
+        recording = self._recordings[k]
+        if recording is not None and recording.replay is not None:
+            return recording.replay
+        recording = self._drained(k)
+        if recording is None:
             raise ReplayError(
                 f"game {k} is not recorded from its beginning: its position was set, it began "
                 "before the recorder was made, or a step was interrupted. The next game will be "
                 "recorded"
             )
-        return self._replay_of(reel, int(self._ticks[k]), self._game.digest(k), is_over=False)
+        return self._replay_of(recording, int(self._ticks[k]), self._game.digest(k), is_over=False)
 
     def close(self) -> None:
         """Give out the replays of games that are not over, and record nothing more."""
         try:
-            self.before_reset(self._reels)
+            self.before_reset(self._recordings)
         finally:
-            self._reels = {}
+            self._recordings = {}
             self._game.detach()
 
     def __enter__(self) -> Recorder:
@@ -165,16 +165,16 @@ class Recorder(GameObserver):
     # ---- what the batch tells ---------------------------------------------------------------------
 
     def before_reset(self, games: Iterable[int]) -> None:
-        """These games are about to be replaced: those that have been played are given out as they stand."""
-        for k in sorted(self._reels.keys() & set(games)):
-            reel, tick = self._drained(k), int(self._ticks[k])
-            if reel is not None and tick > 0:
-                self._finish(k, reel, tick, self._game.digest(k), is_over=False)
+        """These games are about to be replaced: the played ones are handed out as they stand."""
+        for k in sorted(self._recordings.keys() & set(games)):
+            recording, tick = self._drained(k), int(self._ticks[k])
+            if recording is not None and tick > 0:
+                self._finish(k, recording, tick, self._game.digest(k), is_over=False)
         self._give_out()
 
     def after_reset(self, games: Iterable[int]) -> None:
         """These games have just begun."""
-        for k in sorted(self._reels.keys() & set(games)):
+        for k in sorted(self._recordings.keys() & set(games)):
             self._begin(k)
         self._take_checkpoints()
 
@@ -183,8 +183,8 @@ class Recorder(GameObserver):
         self._steps_to_drain -= 1
         if self._steps_to_drain == 0:
             # Empty the logs that could be full before the next look: a step adds at most one launch per seat.
-            if max(self._tape.counts.tolist(), default=0) > self._tape.launches.shape[1] // 2:
-                for k in self._reels:
+            if max(self._launch_log.counts.tolist(), default=0) > self._launch_log.launches.shape[1] // 2:
+                for k in self._recordings:
                     self._drained(k)
             self._steps_to_drain = DRAIN_EVERY
         results = self._results
@@ -199,31 +199,31 @@ class Recorder(GameObserver):
 
     def after_play(self, k: int, launches: npt.NDArray[np.int64]) -> None:
         """Game ``k`` played ticks with ``launches``."""
-        reel = self._drained(k)
-        if reel is None:
+        recording = self._drained(k)
+        if recording is None:
             return
         # A player's launches change only what is the player's own: their order among seats means nothing.
         by_seat = launches[np.lexsort((launches[:, LAUNCH_SEAT], launches[:, LAUNCH_TICK]))]
-        reel.pieces.append(by_seat.astype(np.int32))
-        self._take_checkpoint(k, reel)
+        recording.pieces.append(by_seat.astype(np.int32))
+        self._take_checkpoint(k, recording)
         if self._game.state.over[k]:
-            self._finish(k, reel, int(self._ticks[k]), self._game.digest(k), is_over=True)
+            self._finish(k, recording, int(self._ticks[k]), self._game.digest(k), is_over=True)
             self._give_out()
 
     def after_placing(self, k: int) -> None:
         """Game ``k`` no longer follows from its seed and the launches."""
-        if k in self._reels:
-            self._reels[k] = None
+        if k in self._recordings:
+            self._recordings[k] = None
 
     # ---- within -----------------------------------------------------------------------------------
 
     def _begin(self, k: int) -> None:
         """Record game ``k`` if it is at its first tick."""
-        self._tape.counts[self._tape.slots[k]] = 0
-        self._reels[k] = None
+        self._launch_log.counts[self._launch_log.slots[k]] = 0
+        self._recordings[k] = None
         if self._ticks[k] == 0:
             seats, names = self._seats_and_names(k)
-            self._reels[k] = _Reel(
+            self._recordings[k] = _Recording(
                 seed=int(self._seeds[k]),
                 episode=int(self._episodes[k]),
                 seats=seats,
@@ -252,56 +252,60 @@ class Recorder(GameObserver):
         found = view(self._game.blocks, "troops")[k, 1:].tolist()
         return None if found == starting_troops(seats, self._game.config).tolist() else tuple(found)
 
-    def _drained(self, k: int, *, is_replaced: bool = False) -> _Reel | None:
-        """Move what is logged of game ``k`` to its reel and return that; None if it is over or not recorded.
+    def _drained(self, k: int, *, is_replaced: bool = False) -> _Recording | None:
+        """Move the log of game ``k`` to its recording and return that; None if it is over or not recorded.
 
         Where Ctrl-C came in between a step and the recorder, the game may have been replaced, or its log
         have run over: such a game is dropped.
         """
-        reel, slot = self._reels.get(k), self._tape.slots[k]
-        if reel is None or reel.replay is not None:
+        recording, slot = self._recordings.get(k), self._launch_log.slots[k]
+        if recording is None or recording.replay is not None:
             return None
-        count = int(self._tape.counts[slot])
-        is_same = int(self._episodes[k]) - is_replaced == reel.episode
-        if not is_same or count > self._tape.launches.shape[1]:
-            self._reels[k] = None
+        count = int(self._launch_log.counts[slot])
+        is_same = int(self._episodes[k]) - is_replaced == recording.episode
+        if not is_same or count > self._launch_log.launches.shape[1]:
+            self._recordings[k] = None
             return None
         if count > 0:
-            reel.pieces.append(self._tape.launches[slot, :count].copy())
-            self._tape.counts[slot] = 0
-        return reel
+            recording.pieces.append(self._launch_log.launches[slot, :count].copy())
+            self._launch_log.counts[slot] = 0
+        return recording
 
     def _take_checkpoints(self) -> None:
         """Take the digests that are due, and work out after how many steps the next can be."""
-        next_ones = [self._take_checkpoint(k, reel) for k, reel in self._reels.items() if reel is not None]
+        next_ones = [
+            self._take_checkpoint(k, recording)
+            for k, recording in self._recordings.items()
+            if recording is not None
+        ]
         ticks = min([self._every, *next_ones])
         self._steps_to_checkpoint = max(1, -(-ticks // self._game.config.decision_every))
 
-    def _take_checkpoint(self, k: int, reel: _Reel) -> int:
+    def _take_checkpoint(self, k: int, recording: _Recording) -> int:
         """Take the digest of game ``k`` if it is due; return the ticks from now to the next."""
         tick = int(self._ticks[k])
-        if tick >= reel.next_checkpoint and reel.replay is None:
-            reel.checkpoints.append(Checkpoint(tick, self._game.digest(k)))
-            reel.next_checkpoint = (tick // self._every + 1) * self._every
-        return reel.next_checkpoint - tick if reel.replay is None else self._every
+        if tick >= recording.next_checkpoint and recording.replay is None:
+            recording.checkpoints.append(Checkpoint(tick, self._game.digest(k)))
+            recording.next_checkpoint = (tick // self._every + 1) * self._every
+        return recording.next_checkpoint - tick if recording.replay is None else self._every
 
     def _finish_ended(self) -> None:
         """Give out the games that ended in this step, or were replaced, and begin those in their place."""
         results = self._results
         for k in np.flatnonzero(results.is_over | results.was_reset).tolist():
-            reel = self._drained(k, is_replaced=bool(results.was_reset[k]))
-            if reel is not None:
-                last = digest(reel.seed, last_position(self._tape, k))
-                self._finish(k, reel, int(results.final_length[k]), last, is_over=bool(results.ended[k]))
-            if k in self._reels and results.was_reset[k]:
+            recording = self._drained(k, is_replaced=bool(results.was_reset[k]))
+            if recording is not None:
+                last = digest(recording.seed, last_position(self._launch_log, k))
+                self._finish(k, recording, int(results.final_length[k]), last, is_over=bool(results.ended[k]))
+            if k in self._recordings and results.was_reset[k]:
                 self._begin(k)
 
-    def _finish(self, k: int, reel: _Reel, tick: int, last: bytes, *, is_over: bool) -> None:
+    def _finish(self, k: int, recording: _Recording, tick: int, last: bytes, *, is_over: bool) -> None:
         """Make the replay of a game that is over, or left, at ``tick``; it is still to be given out."""
-        reel.replay = self._replay_of(reel, tick, last, is_over=is_over)
-        reel.pieces.clear()
+        recording.replay = self._replay_of(recording, tick, last, is_over=is_over)
+        recording.pieces.clear()
         if self._to is not None:
-            self._finished.append((k, reel.replay))
+            self._finished.append((k, recording.replay))
 
     def _give_out(self) -> None:
         """Write finished replays into the folder, or hand them over; what fails stays in line."""
@@ -313,18 +317,18 @@ class Recorder(GameObserver):
                 self._to(k, replay)
             self._finished.popleft()
 
-    def _replay_of(self, reel: _Reel, tick: int, last: bytes, *, is_over: bool) -> Replay:
+    def _replay_of(self, recording: _Recording, tick: int, last: bytes, *, is_over: bool) -> Replay:
         """Return the replay of a game that stands at ``tick``, where its digest is ``last``."""
-        on_the_way = [checkpoint for checkpoint in reel.checkpoints if checkpoint.tick < tick]
+        on_the_way = [checkpoint for checkpoint in recording.checkpoints if checkpoint.tick < tick]
         return Replay(
-            config=self._config_on(reel.land),
+            config=self._config_on(recording.land),
             map_kind=map_kind_of(self._game.config),
-            terrain=reel.terrain,
-            seed=reel.seed,
-            seats=reel.seats,
-            names=reel.names,
-            starting_troops=reel.starting_troops,
-            launches=np.concatenate([np.zeros((0, 4), np.int32), *reel.pieces]),
+            terrain=recording.terrain,
+            seed=recording.seed,
+            seats=recording.seats,
+            names=recording.names,
+            starting_troops=recording.starting_troops,
+            launches=np.concatenate([np.zeros((0, 4), np.int32), *recording.pieces]),
             checkpoints=(*on_the_way, Checkpoint(tick, last)),
             num_ticks=tick,
             is_over=is_over,

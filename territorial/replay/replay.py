@@ -1,4 +1,4 @@
-"""Replay: one game as all that is needed to play it again: the setting, the seed, all launches."""
+"""``Replay``: a recorded game, stored as config, seed and launches."""
 
 from __future__ import annotations
 
@@ -269,7 +269,7 @@ class Replay(ShownInNotebooks):
             raise ReplayError(f"the replay holds an impossible value: {error}") from None
 
     def to_bytes(self) -> bytes:
-        """Return what ``save`` writes, as docs/replay_format.md describes it."""
+        """Return the bytes that ``save`` writes, in the format of docs/replay_format.md."""
         config = self.config
         header = {
             "library": self.library_version,

@@ -1,4 +1,4 @@
-"""Training without gradients, or from recorded decisions: styles that evolve, and data sets to clone."""
+"""Training without gradients: evolution of styles; and data sets for cloning."""
 
 from territorial.training.dataset import Dataset
 from territorial.training.evolve import evolve

@@ -1,4 +1,4 @@
-"""The files of a data set, in each of them the decisions of some games, one tensor a column."""
+"""``Dataset``: files of recorded decisions, one tensor per column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The evolution of a style as one call: generation after generation, all of it kept in files of a folder."""
+"""``evolve``: the evolution of a style, stored in a folder."""
 
 import json
 import os

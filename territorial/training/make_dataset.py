@@ -1,4 +1,4 @@
-"""Making a data set: games of bots are played and recorded, and their decisions written shard by shard."""
+"""Makes a data set from games of bots, shard by shard."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from territorial.engine.seats import (
 )
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.code import code_of
-from territorial.evaluation.pool import Play, Processes
 from territorial.evaluation.schedule import MOST_GAMES
+from territorial.evaluation.workers import Play, Processes
 from territorial.files.atomic import check_unused, own_file, own_folder
 from territorial.files.bounded import differences
 from territorial.files.locks import one_writer
@@ -67,7 +67,7 @@ def make(
     play: Play | None = None,
     on_shard: Callable[[DatasetManifest], object] | None = None,
 ) -> DatasetManifest:
-    """Play games of bots and write their decisions into ``folder``; return what is there then.
+    """Play games of bots and write their decisions into ``folder``; return the data set.
 
     The folder gets files of rows and a manifest. A file is there whole or not at all, and counts when the
     manifest lists it. If the call is interrupted, the same call makes what is missing. One with more
@@ -84,7 +84,7 @@ def make(
             those of all seats.
         every: ticks from one row of a seat to its next; default None: there is a row where it decided.
         num_candidates: C, the rows of ``pairs``; 1 to 250, default 8.
-        discount: what a reward counts for one environment step earlier; 0 to 1, default 1.
+        discount: discount factor per environment step; 0 to 1, default 1.
         games_per_shard: games of one file; a process holds so many at a time; 1 to 10000, default 32.
         processes: of this machine, which share the work; default None: one per usable core.
         play: where games are played instead, such as on a cluster; default None: by ``processes``.

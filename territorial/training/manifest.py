@@ -1,4 +1,4 @@
-"""The manifest of a data set: what it was made of, what its arrays and columns are, and its shards."""
+"""The manifest of a data set: origin, columns and shards."""
 
 from __future__ import annotations
 

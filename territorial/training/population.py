@@ -1,4 +1,4 @@
-"""A population of styles: its generations play in batches, the best stay and have descendants."""
+"""``Evolution``: generations of styles that play, survive and reproduce."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAPS, TRAINING_MAPS = 16, 2**20
 @documents_fields
 @dataclass(frozen=True, kw_only=True)
 class EvolutionSettings:
-    """What an evolution is asked for.
+    """Settings of an evolution.
 
     ValueError or TypeError names what cannot be.
 
@@ -158,7 +158,7 @@ def _play_chunk(game: VecGame, matchups: Sequence[Matchup]) -> Floats:
 
 
 def scored(matchups: Sequence[Matchup], places: Floats, count: int) -> list[tuple[int, float]]:
-    """Return, for each of ``count`` styles, its seats in these games and the sum of what they scored.
+    """Return, for each of ``count`` styles, its number of seats in these games and its total score.
 
     A seat scores 1 over its place, so that most is gained near the top: the first place is worth two second
     ones. From that the mean of the game's styles is taken: some games are harder than others.
@@ -178,7 +178,7 @@ KEPT = 0.9
 
 @dataclass(frozen=True)
 class Candidate:
-    """A style of the population, and what is known of its strength.
+    """A style of the population, with its results.
 
     Args:
         style: what it is.
@@ -193,7 +193,7 @@ class Candidate:
 
     @property
     def strength(self) -> float:
-        """What its score makes probable. A high one of few seats was mostly luck; the mean of all is 0."""
+        """Its score shrunk to the mean, 0: a high score of few seats is mostly luck."""
         # After 150 seats, the variance of what a seat scores over that between styles, a score counts half.
         return self.total / (self.seats + 150)
 
@@ -210,7 +210,7 @@ class Candidate:
 
 
 class Generation(NamedTuple):
-    """What came of a generation."""
+    """The results of a generation."""
 
     number: int
     """From 1 on."""

@@ -1,4 +1,4 @@
-"""How styles vary: a style drawn at random, one that is a little different, and one made of two."""
+"""Variation of styles: random, mutated and crossed."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -74,7 +74,7 @@ def plain(style: Style, name: str) -> Style:
 
 
 def crossed(one: Style, other: Style, name: str, rng: np.random.Generator) -> Style:
-    """Return a style each of whose parts is that of ``one`` or of ``other``."""
+    """Return a style with each part taken from ``one`` or from ``other``."""
     fields = (*TIMING, "fall", "free", *MOVES)
     taken = {field: getattr(one if rng.random() < 0.5 else other, field) for field in fields}
     return replace(one, name=name, jitter=0, **taken)

@@ -24,7 +24,8 @@ from tests.play.test_session import DEADLY, LONG
 pytestmark = pytest.mark.browser
 
 PLAY = [sys.executable, "-m", "territorial", "play", "--no-open", "--port", "0", "--pace", "step"]
-SMALL = ["--height", "32", "--width", "32", "--num-players", "2", "--max-ticks", "300", "--seed", "7"]
+BOARD = ("--set", "height=32", "--set", "width=32", "--set", "max_ticks=300")
+SMALL = [*BOARD, "--num-players", "2", "--seed", "7"]
 STORED = "localStorage.territorial ??= JSON.stringify({ level: 'hard', players: 9, another: true })"
 NO_STORE = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('it is off'); } })"
 # A page that has not begun anew and its server hear nothing of each other until the test calls `letGo()`.
@@ -35,10 +36,10 @@ ENDED = "page.film.isComplete && element('ending').open && [page.film.header.tit
 
 
 @contextmanager
-def command(folder, *arguments):
-    """Run `territorial play` on a small map; give its address and the list of what it says at last."""
+def command(folder, *arguments, people=1):
+    """Run `territorial play` on a small map; give its addresses and the list of what it says at last."""
     with subprocess.Popen(
-        [*PLAY, *SMALL, *arguments],
+        [*PLAY, *SMALL, "--people", str(people), *arguments],
         cwd=folder,
         env=os.environ | {"PYTHONPATH": str(Path(territorial.__file__).parents[1])},
         stdout=subprocess.PIPE,
@@ -47,7 +48,7 @@ def command(folder, *arguments):
     ) as process:
         said: list[str] = []
         try:
-            yield process.stdout.readline().split()[2], said
+            yield [re.search(r"http\S+", process.stdout.readline())[0] for _ in range(people)], said
         finally:
             process.send_signal(signal.SIGINT)
             said += process.communicate()[1].splitlines()
@@ -88,7 +89,7 @@ def by_keyboard(tab, selector):
 )
 def test_from_the_start_card_to_the_end_card_and_once_more(open_page, tmp_path, press, window, first, level):
     """By the command itself, which begins with what the browser remembers, but for what its options say."""
-    with command(tmp_path) as (url, lines):
+    with command(tmp_path) as ([url], lines):
         tab = open_page(url, HELD + first, **window)
         soon(tab, "element('start').open")
         tab.keyboard.press("Escape")  # loses nothing while there is no game
@@ -191,8 +192,7 @@ def test_the_end_card_says_by_whom_and_when_one_fell(play, tmp_path):
 
 
 def test_two_people_play_from_the_lobby_to_the_end_and_once_more(open_page, tmp_path):
-    with command(tmp_path, "--people", "3", "--num-players", "3", "--pace", "step", "--json", "report.json"):
-        urls = json.loads((tmp_path / "report.json").read_text())["urls"]
+    with command(tmp_path, "--num-players", "3", people=3) as (urls, _):
         host, guest = open_page(urls[0]), open_page(urls[1], **PHONE)
         for tab, name in ((host, "Ada"), (guest, "Bob")):
             soon(tab, "page.game.now && !document.querySelector('#start fieldset').disabled")

@@ -193,7 +193,7 @@ def test_info_tells_versions_bots_and_defaults(run, done):
     [
         (["bench", "--num-games", "1000000"], "cli.bench", "--num-games", "1,000,000 games"),
         (["demo", "--no-picture"], "browser.hosting", "--height", "256 x 256"),
-        (["play", "--no-open", "--port", "0"], "browser.hosting", "--height", "256 x 256"),
+        (["play", "--no-open", "--port", "0"], "browser.hosting", "--num-players", "256 x 256"),
     ],
 )
 def test_a_size_that_memory_cannot_hold_is_named(done, monkeypatch, command, module, option, size):

@@ -19,7 +19,7 @@ SMALL = ["--height", "24", "--width", "24", "--num-players", "2", "--max-ticks",
 TINY_POPULATION = ["--population", "6", "--games-per-style", "1", "--style-seats", "2"]
 CONTEST = ["--games", "1", "--processes", "1", *SMALL]
 ARGUMENTS = {
-    "play": ["--no-open", "--port", "0", *SMALL],
+    "play": ["--no-open", "--port", "0", *(f"--set={field}" for field in ("height=24", "width=24"))],
     "demo": ["--no-picture", *SMALL],
     "watch": ["--page", "game.html", *SMALL],
     "replay": ["game.replay"],

@@ -13,7 +13,7 @@ import pytest
 from territorial import Recorder, VecGame, cli, evaluate, maps
 from territorial.cli import bench, league, main, replay
 from territorial.config.land_mask import LandMask
-from territorial.evaluation import pool
+from territorial.evaluation import workers
 from territorial.evaluation.schedule import Scenario
 from territorial.files import atomic
 from territorial.training.evolve import STYLE
@@ -235,7 +235,7 @@ def test_a_recorder_tries_its_folder_out_before_the_first_game(tmp_path, read_on
 
 
 def test_an_evaluation_tries_its_file_out_before_the_first_game(tmp_path, monkeypatch, read_only):
-    monkeypatch.setattr(pool.Processes, "__call__", lambda *_: pytest.fail("it was played"))
+    monkeypatch.setattr(workers.Processes, "__call__", lambda *_: pytest.fail("it was played"))
     scenario = Scenario(config=SMALL, seats=["agent", *BOTS[1:]])
     with pytest.raises(OSError, match="Read-only file system"):
         evaluate(["banker"], {"duel": scenario}, 1, out=tmp_path / "a.jsonl", processes=1)

@@ -1,9 +1,9 @@
 """``territorial play``: who sits where, what is refused before a game begins, and what is printed."""
 
-import json
 import socket
 import sys
 import webbrowser
+from dataclasses import replace
 from types import SimpleNamespace
 from unittest.mock import Mock
 
@@ -23,20 +23,21 @@ from territorial.evaluation.statistics import wilson
 from territorial.replay import Replay
 from tests.play.sessions import HOLD, decide, wait_for
 
-SMALL = ["--height", "32", "--width", "32", "--num-players", "4", "--max-ticks", "200"]
+BOARD = ["--set", "height=32", "--set", "width=32"]
+SMALL = [*BOARD, "--num-players", "4", "--set", "max_ticks=200"]
 
 
-def table_of(*arguments):
+def table_of(*arguments, **fields):
     parsed = cli.make_parser(with_plugins=False).parse_args(["play", *arguments])
-    settled = play.hosting_of(parsed).settled()
-    return SimpleNamespace(config=settled.game_config, **settled.sitting._asdict())
+    resolved = replace(play.hosting_of(parsed), **fields).resolved()
+    return SimpleNamespace(config=resolved.game_config, **resolved.sitting._asdict())
 
 
 def test_the_bots_of_a_level_are_dealt_to_the_seats_after_the_person():
     for level, bots in LEVELS.items():
         dealt = [*bots, *bots, *bots, *bots]
         assert table_of(*SMALL, "--level", level).seats == ["agent", *dealt[:3]]
-        assert table_of(*SMALL, "--level", level, "--seat", "3").seats[3:] == dealt[:1]
+        assert table_of(*SMALL, "--level", level, seat=3).seats[3:] == dealt[:1]
         assert table_of(*SMALL, "--level", level, "--spectate").seats == dealt[:4]
     assert table_of().seats == table_of("--level", play.DEFAULT_LEVEL).seats
 
@@ -73,18 +74,18 @@ def test_a_beginner_wins_fewer_games_from_level_to_level_and_half_of_them_at_mod
 
 def test_who_is_named_plays_instead_of_a_level():
     assert table_of("--opponent", "turtle").names[:3] == ("person", "turtle", "metronome")
-    assert table_of("--people", "2", "--seat", "4", *SMALL).names == (
+    assert table_of("--people", "2", *SMALL, seat=4).names == (
         "person 2",
         "very_easy",
         "easy",
         "person",
     )
-    assert table_of("--seats", "banker,turtle", *SMALL).names == ("person", "turtle", "banker", "turtle")
+    assert table_of(*SMALL, seats=("banker", "turtle")).names == ("person", "turtle", "banker", "turtle")
 
 
 def test_opponents_sit_next_to_the_person_round_the_table():
     two = ("--opponent", "turtle", "--opponent", "novice")
-    novice, _, *others = table_of(*SMALL, "--seat", "3", *two, "--person", "Ada").names
+    novice, _, *others = table_of(*SMALL, *two, seat=3, names=["Ada"]).names
     assert (novice, others) == ("novice", ["Ada", "turtle"])
     first, *others = table_of(*SMALL, "--spectate", "--opponent", "turtle").names
     assert (first, "person" in others) == ("turtle", False)
@@ -144,6 +145,10 @@ def test_python_hosts_policies_classes_and_bots(tmp_path):
     seat = "seat: 5; it must be from 1 to 4"
     for wrong, message in (
         ({"seat": 5, "save": None}, seat),
+        ({"names": [""], "save": None}, "names: "),
+        ({"names": ["a\nb"], "save": None}, "names: "),
+        ({"names": ["turtle"], "save": None}, "names: .*'turtle', which is the name of a bot"),
+        ({"advisor": "turtle", "spectate": True}, "advisor: 'turtle' has no seat to advise"),
         ({}, "save: .* not a replay"),
     ):
         with pytest.raises(browser.HostingError, match=message):
@@ -153,13 +158,12 @@ def test_python_hosts_policies_classes_and_bots(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "level", "players", "message"),
     [
-        (["--seat", "5"], "easy", 3, "players is 3; the command line requires at least 5"),
         (["--opponent", "turtle"] * 4, None, 3, "players is 3; the command line requires at least 5"),
         ([], "easy", 250, "players is 250; each spawn takes 12 cells .* so it must be at most 85"),
     ],
 )
 def test_a_wish_is_refused_in_words_of_the_card_and_the_next_takes_the_file(
-    tmp_path, capsys, monkeypatch, arguments, level, players, message
+    tmp_path, monkeypatch, arguments, level, players, message
 ):
     save = tmp_path / "game.replay"
     save.touch()  # which may be written over, as it is empty
@@ -174,9 +178,8 @@ def test_a_wish_is_refused_in_words_of_the_card_and_the_next_takes_the_file(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(PlayServer, "serve_forever", serve_forever)
-    where = ["--no-open", "--port", "0", "--json", "--save", str(save)]
-    assert cli.main(["play", *SMALL[:4], "--num-players", "6", *arguments, *where]) == 0
-    assert json.loads(capsys.readouterr().out)["replay"] == str(save)
+    where = ["--no-open", "--port", "0", "--save", str(save)]
+    assert cli.main(["play", *BOARD, "--num-players", "6", *arguments, *where]) == 0
 
 
 def interrupted(server, poll_interval):
@@ -196,12 +199,8 @@ def test_it_says_where_it_serves_and_warns_of_other_addresses(capsys, tmp_path, 
     assert "anyone who can reach this machine and gets this address, unencrypted as it is, can play" in err
     assert err.endswith("no replay: the game has not begun\n")
     assert cli.main(["play", *SMALL, "--port", "0", "--no-open", "--people", "2"]) == 0
-    assert "\nperson 2 at http://127.0.0.1:" in capsys.readouterr().out
-    assert cli.main(["play", *SMALL, "--port", "0", "--no-open", "--json"]) == 0
     out, err = capsys.readouterr()
-    report = json.loads(out)
-    assert report["url"].startswith(f"http://127.0.0.1:{report['port']}/")
-    assert set(report) == {"url", "port"}
+    assert "\nperson 2 at http://127.0.0.1:" in out
     assert "anyone" not in err
     assert (len(opened), list(tmp_path.iterdir())) == (1, [])
 

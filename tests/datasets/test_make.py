@@ -10,7 +10,7 @@ import pytest
 
 import territorial
 from territorial.bots import Style
-from territorial.evaluation.pool import PlayingError
+from territorial.evaluation.workers import PlayingError
 from territorial.replay import Decisions, decisions
 from territorial.training import Dataset, DatasetError, make
 from territorial.training.make_dataset import play_games

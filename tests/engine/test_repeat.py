@@ -44,7 +44,7 @@ class Neighbour(PythonBot):
 
 
 class Silent:
-    """A listener that only counts."""
+    """A hook that only counts."""
 
     def __init__(self):
         self.before = self.after = 0
@@ -149,11 +149,11 @@ def listening(game, how):
     """Let ``how`` look on; return what ``step_unchecked`` is to be given as well."""
     if how == "recorder":
         Recorder(game)
-    return {"listener": Silent()} if how == "listener" else {}
+    return {"hook": Silent()} if how == "hook" else {}
 
 
 SEATS_OF = {"bot in Python": ("agent", "agent", Neighbour(), "agent", "random")}
-WAYS = ("compiled", "recorder", "listener", "bot in Python")
+WAYS = ("compiled", "recorder", "hook", "bot in Python")
 RULES = list(product(("same_step", "next_step", "disabled"), ("game", "no_agents"), (None, 33)))
 CASES = [
     pytest.param(*rules, how, marks=[] if (i + j) % len(WAYS) == 0 else pytest.mark.verify)
@@ -217,8 +217,8 @@ def test_decisions_are_one_compiled_call_unless_python_takes_part_between_them(h
     game.step_unchecked(5, **listeners)
     assert len(compiled_steps) == number  # one a decision, and one that observes
     assert game.state.tick.tolist() == [50, 50]
-    if how == "listener":
-        assert (listeners["listener"].before, listeners["listener"].after) == (5, 5)
+    if how == "hook":
+        assert (listeners["hook"].before, listeners["hook"].after) == (5, 5)
 
 
 def test_a_bot_in_python_that_left_its_seat_costs_no_calls(compiled_steps):
@@ -231,10 +231,10 @@ def test_a_bot_in_python_that_left_its_seat_costs_no_calls(compiled_steps):
 
 
 def test_no_decision_is_asked_for_once_all_games_have_ended():
-    game, listener = batch(2, max_cycles=3), Silent()
+    game, hook = batch(2, max_cycles=3), Silent()
     game.reset()
-    game.step_unchecked(10**9, listener)
-    assert listener.after == 3
+    game.step_unchecked(10**9, hook)
+    assert hook.after == 3
     assert game.results.is_cut.all()
 
 

@@ -461,7 +461,7 @@ def vec_case(row, steps=45):
         masks = env.action_masks()
         actions = [[pick(mask, rng) for mask in of_game] for of_game in masks]
         shown, rewards, terminated, truncated, info = env.step(np.array(actions))
-        standing += (standing > 0) | info["ended"]
+        standing += (standing > 0) | info["is_over"]
         add_vec(recording, shown, info)
         recording.end(
             rewards=rewards,
@@ -492,8 +492,8 @@ def standing_case(autoreset, end_when, steps=34):
         add_vec(recording, shown, info)
         digests = [env.game.digest(k) for k in range(GAMES)]
         recording.end(rewards=rewards, ends=[ends, cuts], digests=digests)
-        if info["ended"].any() and "ended" not in kept:
-            k = kept["k"] = int(info["ended"].argmax())
+        if info["is_over"].any() and "ended" not in kept:
+            k = kept["k"] = int(info["is_over"].argmax())
             kept["ended"] = env.save(k)
             env = env.clone()
             env.set_seats(k, OTHER_SEATS)

@@ -34,7 +34,7 @@ def test_make_vec_has_the_launches_of_the_engine(autoreset: str, reward_fn: Any)
         actions[:, [0, 2]] = territorial.observation.action_encoding.unflatten(flat)
         *_, info = env.step(flat)
         plain.step(actions)
-        ended += int(info["ended"].sum())
+        ended += int(info["is_over"].sum())
         assert before.tolist() == kept, "what a step returned is not overwritten"
         for found, expected in zip(info["launches"], plain.launches(), strict=True):
             assert (found.dtype, found.tolist()) == (expected.dtype, expected.tolist())

@@ -113,10 +113,10 @@ def test_an_action_is_a_launch_at_the_candidate_that_was_shown(action_format, ob
         info, same = vec.step(actions)[-1], other.step(pairs)[-1]
         assert [vec.game.digest(k) for k in range(3)] == [other.game.digest(k) for k in range(3)]
         assert not info["illegal"].any()
-        assert np.array_equal(info["ended"], same["ended"])
-        ended += info["ended"].sum()
-        if autoreset == "disabled" and info["ended"].any():
-            for k in np.flatnonzero(info["ended"]):
+        assert np.array_equal(info["is_over"], same["is_over"])
+        ended += info["is_over"].sum()
+        if autoreset == "disabled" and info["is_over"].any():
+            for k in np.flatnonzero(info["is_over"]):
                 vec.reset_game(k)
                 other.reset_game(k)
     assert ended >= 3

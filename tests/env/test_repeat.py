@@ -28,7 +28,7 @@ def by_hand(env, actions):
             given = [total[0] + given[0], total[1] | given[1], total[2] | given[2]]
             parts = list(map(np.add, total[3], parts))
         total = *given, parts
-        if info["ended"][0] or info["was_reset"][0]:
+        if info["is_over"][0] or info["was_reset"][0]:
             break
     return shown, *total[:3], info | dict(zip(env.reward_names, total[3], strict=True))
 
@@ -62,8 +62,8 @@ def test_a_step_of_a_vector_equals_as_many_steps_that_hold_after_the_first(
         steps = env.step(actions)
         assert difference(steps, by_hand(alone, actions)) is None
         shown, rewards, _, _, info = steps
-        ended, rewarded = ended + int(info["ended"].sum()), rewarded + np.count_nonzero(rewards)
-        if info["ended"][0] and autoreset == "disabled":
+        ended, rewarded = ended + int(info["is_over"].sum()), rewarded + np.count_nonzero(rewards)
+        if info["is_over"][0] and autoreset == "disabled":
             for one in (env, alone):
                 one.reset_game(0)
     assert ended >= 2
@@ -75,7 +75,7 @@ def test_games_of_a_batch_do_not_wait_for_each_other():
     env.reset(seed=1)
     env.game.num_cycles[:] = [0, 1, 2, 3]
     _, _, _, truncated, info = env.step(np.zeros((4, 2), int))
-    assert info["ended"].tolist() == [False, False, True, True]
+    assert info["is_over"].tolist() == [False, False, True, True]
     assert truncated.any(1).tolist() == [False, False, True, True]
     assert info["final_info"]["tick"][:, 0].tolist() == [50, 40]
     assert (env.game.num_cycles.tolist(), env.game.state.tick.tolist()) == ([5, 6, 0, 0], [50, 50, 0, 0])

@@ -31,10 +31,10 @@ def test_arrays_tell_the_teams_of_the_games_that_ended():
         actions = (env.action_masks() * rng.random(env.action_masks().shape)).argmax(-1)
         info = env.step(actions)[4]
         assert tuple(name for name in info if name in env.info_names) == env.info_names
-        if info["ended"].any():
-            assert np.array_equal(info["final_info"]["team_of"], teams[info["ended"]])
+        if info["is_over"].any():
+            assert np.array_equal(info["final_info"]["team_of"], teams[info["is_over"]])
             assert (info["final_info"]["place"] > 0).all()
-            ended += info["ended"].sum()
+            ended += info["is_over"].sum()
     assert ended >= 8
 
 

@@ -98,7 +98,7 @@ def test_final_observations_are_those_that_the_other_ways_show(obs, action_forma
         vec.reset(seed=9)
         for _ in range(10):
             seen, rewards, terminated, _, info = vec.step(np.zeros((3, 4), int))
-        assert info["ended"].all()
+        assert info["is_over"].all()
         assert terminated.all()
         last[autoreset] = {**(info["final_obs"] if autoreset == "same_step" else seen), "rewards": rewards}
         again, rewards, *flags, info = vec.step(np.zeros((3, 4), int))
@@ -125,7 +125,8 @@ def test_a_limit_of_steps_truncates_all_who_are_left(agent_death, autoreset):
     flags = []
     for _, _, (_, rewards, terminated, truncated, info) in steps(vec, 10):
         assert not terminated.any()
-        assert (truncated == info["ended"][:, None]).all()
+        assert (truncated == info["is_over"][:, None]).all()
+        assert not vec.game.info["ended"].any()  # no game ended by its rules
         flags.append(bool(truncated.all()))
         assert truncated.any() == truncated.all()
         if autoreset == "disabled" and True in flags[:-1]:
@@ -148,11 +149,11 @@ def test_an_agent_is_terminated_once_a_game_and_the_dead_only_hold(agent_death, 
         assert (rewards[~was_alive] == 0).all()
         count += terminated
         if agent_death == "keep":
-            assert (terminated == info["ended"][:, None]).all()
+            assert (terminated == info["is_over"][:, None]).all()
         assert (count <= 1).all()
-        assert (count[info["ended"]] == 1).all()
-        count[info["ended"]] = 0
-        deaths += (was_alive & (info["alive"] == 0) & ~info["ended"][:, None]).sum()
+        assert (count[info["is_over"]] == 1).all()
+        count[info["is_over"]] = 0
+        deaths += (was_alive & (info["alive"] == 0) & ~info["is_over"][:, None]).sum()
         was_alive = info["alive"] == 1
     assert deaths > 0
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from territorial.bots import PythonBot
 from territorial.evaluation.play import games_of
-from territorial.evaluation.pool import Processes
+from territorial.evaluation.workers import Processes
 from territorial.league import Manifest
 
 # Children start from nothing, as those of trainers do: what they show of memory is their own.

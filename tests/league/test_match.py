@@ -10,11 +10,11 @@ import pytest
 import territorial
 from territorial import GameConfig, Scenario, bots, evaluate, match
 from territorial.bots import PythonBot
-from territorial.evaluation import pool
+from territorial.evaluation import workers
 from territorial.evaluation.match import MAPS
 from territorial.evaluation.play import StoppedError
-from territorial.evaluation.pool import PlayingError, Processes
 from territorial.evaluation.record import GameResults
+from territorial.evaluation.workers import PlayingError, Processes
 from territorial.files.locks import InUseError, locked
 from tests.league.support import Patient, Takes
 
@@ -140,8 +140,10 @@ def test_what_was_played_before_a_player_failed_is_kept(tmp_path, monkeypatch):
 @pytest.fixture
 def started(monkeypatch):
     """The processes that a pool has started."""
-    processes, start = [], pool._Process.start
-    monkeypatch.setattr(pool._Process, "start", lambda process: (start(process), processes.append(process)))
+    processes, start = [], workers._Process.start
+    monkeypatch.setattr(
+        workers._Process, "start", lambda process: (start(process), processes.append(process))
+    )
     return processes
 
 
@@ -211,7 +213,7 @@ def test_a_match_is_played_without_a_console(monkeypatch, capfd):
     [((-signal.SIGTERM, 3), "ended with exit code 3"), ((0, -signal.SIGSEGV), "was ended by SIGSEGV")],
 )
 def test_of_several_processes_that_ended_the_one_that_broke_the_pool_is_told(codes, message):
-    context = pool.NewProcesses()
+    context = workers.NewProcesses()
     context._started = [SimpleNamespace(exitcode=code) for code in codes]
     assert context.why_broken() == f"a worker process {message}"
 

@@ -8,13 +8,13 @@ import pytest
 import ray
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.appo import APPOConfig
+from ray.rllib.core.learner.torch.torch_learner import TorchLearner
 from ray.rllib.core.learner.training_data import TrainingData
 from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
 
 from rllib_adapters import configure, configure_league
 from rllib_adapters.league.callback import league_in
 from rllib_adapters.league.control import give_weights, weights_of
-from rllib_adapters.learning.learners import LearnerUpdates
 from rllib_adapters.modules.board import settings_of
 from rllib_adapters.modules.policy_module import TARGET
 from territorial import GameConfig
@@ -136,7 +136,7 @@ def check_states(learner):
 
     with (
         mock.patch.object(module, "get_state", while_reading),
-        mock.patch.object(LearnerUpdates, "apply_gradients", step),
+        mock.patch.object(TorchLearner, "apply_gradients", step),
     ):
         before = bias.detach().clone()
         state = learner.get_state(components="rl_module/main")["rl_module"]["main"]

@@ -7,7 +7,7 @@ import pytest
 from rllib_adapters.league.evaluation import OnRay
 from territorial import GameConfig, Scenario, evaluate
 from territorial.bots import PythonBot
-from territorial.evaluation.pool import PlayingError
+from territorial.evaluation.workers import PlayingError
 
 pytestmark = pytest.mark.usefixtures("running_ray")
 

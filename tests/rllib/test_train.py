@@ -19,17 +19,19 @@ from ray.rllib.core.rl_module.rl_module import RLModule
 
 from rllib_adapters.league.callback import league_in
 from rllib_adapters.learning.algorithm_config import LearningOptions
+from rllib_adapters.modules.board import settings_of
 from rllib_adapters.networks import NETWORKS
 from rllib_adapters.train import cli as train_command
 from rllib_adapters.train import run
 from rllib_adapters.train.options import DEFAULT, PRESETS, Training
-from territorial import cli
+from territorial import VecGame, cli
 from territorial.cli.options import UsageError
 from territorial.league import League, SnapshotStore
 from territorial.league.checkpoints import Checkpoints
 from territorial.memory import guard
 from territorial.memory.measure import measure
 from territorial.memory.plan import BudgetError
+from territorial.nets.players import rows_of
 
 NEEDS_RATINGS = pytest.mark.skipif(
     find_spec("openskill") is None, reason="openskill is not installed: the extra `league` has it"
@@ -238,20 +240,26 @@ def test_the_memory_of_a_run_is_predicted_in_the_form_of_its_network(tmp_path, m
         run.Run(tmp_path / "run", training)
 
 
-def test_the_numbers_of_a_row_that_networks_on_pairs_keep_are_those_that_are_predicted():
+@pytest.mark.parametrize("network", ["pairs", "features"])
+def test_the_numbers_of_a_row_that_networks_keep_are_those_that_are_predicted(network):
     kept = {}
 
     def pack(tensor):
         kept[tensor.data_ptr()] = tensor.untyped_storage().nbytes()
         return tensor
 
-    network = NETWORKS["pairs"]
-    policy = network.module.make_policy(network.settings)
+    net = NETWORKS[network]
+    policy = net.module.make_policy({**settings_of(PRESETS[network].env_config()), **net.settings})
+    game = VecGame(PRESETS[network].game(), 1)
+    rows = {
+        "pairs": (torch.zeros(1, 35), torch.zeros(1, 8, 26), torch.ones(1, 81)),
+        "features": (rows_of(game.reset(), np.zeros(1, int), np.ones(1, int)),),
+    }
     weights = {parameter.data_ptr() for parameter in policy.parameters()}
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-        policy(torch.zeros(1, 35), torch.zeros(1, 8, 26), torch.ones(1, 81))
+        policy(*rows[network])
     found = sum(nbytes for place, nbytes in kept.items() if place not in weights) / 4
-    assert found == pytest.approx(network.activations, rel=0.1)
+    assert found == pytest.approx(net.activations, rel=0.1)
 
 
 def test_options_can_be_kept(tmp_path):

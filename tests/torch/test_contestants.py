@@ -11,8 +11,8 @@ from territorial.bots.targets import DRAWS
 from territorial.constants import STREAM_BOT_MOVE
 from territorial.evaluation.match import MAPS
 from territorial.evaluation.players import Entrants
-from territorial.evaluation.pool import Processes
 from territorial.evaluation.schedule import Contest
+from territorial.evaluation.workers import Processes
 from territorial.game.formulas import draw
 from territorial.league import MismatchError, SnapshotStore
 from territorial.nets import ReferenceTrunk, SnapshotPolicy

@@ -8,7 +8,8 @@ import pytest
 
 from territorial import Scenario, VecGame, cli, evaluate
 from territorial.bots import Network
-from territorial.browser.hosting import begin
+from territorial.browser import host
+from territorial.browser.hosting import HostingError, begin
 from territorial.browser.panels import HOLDS, advice_of, chooser
 from territorial.cli import play
 from territorial.constants import FRACTIONS
@@ -87,7 +88,7 @@ def test_other_weights_of_the_same_name_do_not_go_on_with_a_file(store, tmp_path
 CONFIG = SMALL.replace(max_ticks=300)
 SEEN_LAYOUT = ObsLayout(height=32, width=40, num_players=5, frames=2)
 SEAT = 3
-GAME = ("--height", "32", "--num-players", "5", "--max-ticks", "300", "--seat", str(SEAT), "--seed", "8")
+GAME = {"height": 32, "width": 40, "num_players": 5, "max_ticks": 300}
 
 
 @pytest.fixture(scope="module")
@@ -98,11 +99,6 @@ def advised(tmp_path_factory):
     add_on_pairs(advised, "pairs")
     add_on_pairs(advised, "exported", in_engine=True)
     return advised
-
-
-def arguments_of(advised, name, *more):
-    trunk = ("--architecture", "MeanTrunk=tests.torch.support:MeanTrunk")
-    return ["play", *GAME, *trunk, "--store", str(advised.path), "--advisor", f"snapshot:{name}", *more]
 
 
 def test_probabilities_are_those_with_which_a_snapshot_draws(advised):
@@ -132,18 +128,24 @@ def test_probabilities_are_those_with_which_a_snapshot_draws(advised):
     assert {option.fraction for option in report if option.owner != HOLDS} == {likeliest}
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"), [("choosy", StochasticPolicy), ("pairs", StochasticPolicy), ("exported", Network)]
-)
+@pytest.mark.parametrize(("name", "kind"), [("pairs", StochasticPolicy), ("exported", Network)])
 def test_the_page_is_told_the_probabilities_of_a_snapshot(advised, name, kind):
     """Which is an opponent, too, under the same name."""
-    arguments = arguments_of(advised, name, "--width", "40", "--opponent", f"snapshot:{name}")
-    parsed = cli.make_parser(with_plugins=False).parse_args(arguments)
-    hosting = play.hosting_of(parsed).settled()
+    fields = [f"--set={field}={value}" for field, value in GAME.items()]
+    players = [
+        "--store",
+        str(advised.path),
+        "--advisor",
+        f"snapshot:{name}",
+        "--opponent",
+        f"snapshot:{name}",
+    ]
+    parsed = cli.make_parser(with_plugins=False).parse_args(["play", "--seed", "8", *fields, *players])
+    hosting = play.hosting_of(parsed).resolved()
     seats, names, policies, advisor = hosting.sitting
     assert isinstance(advisor, kind)
-    assert names[SEAT] == f"snapshot:{name}"
-    assert seats[SEAT] == (advisor if kind is Network else AGENT)
+    assert names[1] == f"snapshot:{name}"
+    assert seats[1] == (advisor if kind is Network else AGENT)
     game = begin(CONFIG, seats, 8, is_recorded=True, frames=getattr(advisor, "frames", None))
     for at, one in policies.items():
         chooser(one, at, game, 8)(game)
@@ -154,23 +156,22 @@ def test_the_page_is_told_the_probabilities_of_a_snapshot(advised, name, kind):
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "parts"),
+    ("name", "game", "fields", "message"),
     [
-        ("choosy", ["--width", "48"], ["argument --advisor: ", "'choosy'", "width", "40", "48"]),
-        ("broken", ["--width", "40"], ["argument --advisor: ", "'broken'", "not finite"]),
-        (
-            "choosy",
-            ["--width", "48", "--advisor", "turtle", "--opponent", "snapshot:choosy"],
-            ["argument --opponent: snapshot 'choosy'"],
-        ),
+        ("choosy", {"width": 48}, {}, "advisor: .*'choosy'.* width .*40.*48"),
+        ("broken", {}, {}, "advisor: .*'broken'.* not finite"),
+        ("choosy", {"width": 48}, {"advisor": "turtle", "opponents": ["it"]}, "opponents: snapshot 'choosy'"),
     ],
 )
 def test_a_snapshot_that_cannot_advise_or_play_is_refused_before_the_game(
-    advised, tmp_path, monkeypatch, capsys, name, options, parts
+    advised, tmp_path, monkeypatch, name, game, fields, message
 ):
     monkeypatch.chdir(tmp_path)
-    assert cli.main(arguments_of(advised, name, *options, "--no-open", "--port", "0")) == 2
-    last = capsys.readouterr().err.splitlines()[-1]
-    for part in parts:
-        assert part in last
+    game = GAME | game
+    fields = {"advisor": "it", "policies": {"it": SnapshotPolicy(advised, name, TRUNKS)}} | fields
+    with (
+        pytest.raises(HostingError, match=message),
+        host(game, seed=8, port=0, is_opened=False, **fields) as hosted,
+    ):
+        hosted.wait()
     assert list(tmp_path.iterdir()) == []

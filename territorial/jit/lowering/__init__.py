@@ -1,1 +1,1 @@
-"""The machine code of operations that kernels have and Python does not, as numba is told of it."""
+"""Lowering: machine code of kernel operations that Python lacks."""

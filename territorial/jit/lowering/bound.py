@@ -1,4 +1,4 @@
-"""The machine code of arguments that are bound, and of calls by address: see ``jit.arguments``."""
+"""Lowering of bound arguments and of calls by address (``jit.arguments``)."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from territorial.jit.decorators import arguments_of, call_at
 
 
 class BoundArgumentsType(numba.types.Type):
-    """The numba type of what is held: ``arguments`` is theirs."""
+    """The numba type of bound arguments; ``arguments`` is the type of the tuple."""
 
     def __init__(self, arguments: Any) -> None:
         self.arguments = arguments
@@ -28,7 +28,7 @@ class BoundArgumentsType(numba.types.Type):
 
     @property
     def key(self) -> Any:
-        """Return what makes two types one: not names alone, but the classes of the tuples."""
+        """Return the key of the type: names and the classes of the tuples."""
         return self.arguments
 
 
@@ -38,20 +38,20 @@ class _BoundModel(models.OpaqueModel):
 
 
 @typeof_impl.register(BoundArguments)
-def _type_of(held: Any, _context: Any) -> Any:
-    kind = numba.typeof(held.arguments)
+def _type_of(bound: Any, _context: Any) -> Any:
+    kind = numba.typeof(bound.arguments)
     context = cpu_target.target_context
     size = context.get_abi_sizeof(context.get_value_type(kind))
-    if size != WORD_BYTES * held.num_words:
+    if size != WORD_BYTES * bound.num_words:
         raise TypeError(
-            f"{kind} has {size} bytes, not {held.num_words} words; bind only arrays and numbers of 64 bits"
+            f"{kind} has {size} bytes, not {bound.num_words} words; bind only arrays and numbers of 64 bits"
         )
     return BoundArgumentsType(kind)
 
 
 @unbox(BoundArgumentsType)
-def _unbox(_type: Any, held: Any, context: Any) -> Any:
-    address = context.pyapi.object_getattr_string(held, "address")
+def _unbox(_type: Any, bound: Any, context: Any) -> Any:
+    address = context.pyapi.object_getattr_string(bound, "address")
     pointer = context.pyapi.long_as_voidptr(address)
     context.pyapi.decref(address)
     return NativeValue(pointer, is_error=cgutils.is_not_null(context.builder, context.pyapi.err_occurred()))
@@ -59,7 +59,7 @@ def _unbox(_type: Any, held: Any, context: Any) -> Any:
 
 @type_callable(arguments_of)
 def _typer_of_arguments(_context: Any) -> Any:
-    return lambda held: held.arguments if isinstance(held, BoundArgumentsType) else None
+    return lambda bound: bound.arguments if isinstance(bound, BoundArgumentsType) else None
 
 
 @lower_builtin(arguments_of, BoundArgumentsType)
@@ -70,7 +70,7 @@ def _arguments_of(context: Any, builder: Any, signature: Any, args: Any) -> Any:
 
 @type_callable(call_at)
 def _typer_of_call(_context: Any) -> Any:
-    return lambda address, compiled, held, numbers: numba.types.void
+    return lambda address, compiled, bound, numbers: numba.types.void
 
 
 @lower_builtin(call_at, numba.types.VarArg(numba.types.Any))

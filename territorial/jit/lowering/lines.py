@@ -1,4 +1,4 @@
-"""The machine code of writing past the caches: what it does is in ``jit.lines``."""
+"""Lowering of writes past the caches (``jit.lines``)."""
 
 from typing import Any
 

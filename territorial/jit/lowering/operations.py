@@ -1,4 +1,4 @@
-"""How an operation that Python can do, too, gets machine code of its own in kernels."""
+"""Gives a Python function machine code of its own in kernels."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -14,14 +14,14 @@ ENTRY = None
 
 
 class Memory(NamedTuple):
-    """What generators of machine code are given of an array: its type, and where its entries begin."""
+    """An array as generators of machine code see it: its type, and the address of its entries."""
 
     kind: Any
     first: Any
 
 
 def machine_code(function: Any, result: Any, *kinds: Any) -> Callable[[F], F]:
-    """Return a decorator for what writes the machine code of ``function`` in kernels.
+    """Return a decorator for the generator of the machine code of ``function`` in kernels.
 
     That is given numba's builder and the arguments, arrays as ``Memory``, and returns the result. In Python,
     and with ``NUMBA_DISABLE_JIT=1``, ``function`` does what it says. ``result`` and ``kinds``: the types of

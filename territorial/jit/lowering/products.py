@@ -1,4 +1,4 @@
-"""The machine code of sixteen sums at a time: what the operations do is in ``jit.products``."""
+"""Lowering of sums of products, sixteen at a time (``jit.products``)."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""The machine code of eight words at a time: what the operations do is in ``jit.simd``."""
+"""Lowering of operations on eight words at a time (``jit.simd``)."""
 
 import operator
 from typing import Any
@@ -104,7 +104,7 @@ def place_in(builder: Any, array: Memory, i: Any) -> Any:
 
 
 def fetch_line(builder: Any, pointer: Any) -> None:
-    """Write what has the line at ``pointer`` brought into the second cache while other work goes on."""
+    """Write the prefetch of the line at ``pointer`` into the second-level cache."""
     number, to_read, second_cache, data = ir.IntType(32), 0, 2, 1
     place = builder.bitcast(pointer, ir.IntType(8).as_pointer())
     kind = ir.FunctionType(ir.VoidType(), [place.type, number, number, number])

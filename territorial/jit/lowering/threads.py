@@ -1,4 +1,4 @@
-"""The machine code of numbers that several threads change: what it does is in ``jit.thread_pool``."""
+"""Lowering of atomic operations on shared numbers (``jit.thread_pool``)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The machine code of operations on words and whole numbers: what they do is in ``jit.decorators``."""
+"""Lowering of operations on words and whole numbers (``jit.decorators``)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Where games are played: in this process, or by processes of this machine that take chunks of them."""
+"""Plays games in this process or in worker processes of this machine."""
 
 import ast
 import inspect
@@ -93,7 +93,7 @@ class Processes:
 
 
 class NewProcesses(SpawnContext):
-    """Starts processes that import what they need, and knows those that it has started.
+    """Starts processes that import their own modules, and keeps a list of them.
 
     ``with_main``: they import the main module, too, as ``multiprocessing`` would have it.
     """
@@ -271,7 +271,7 @@ def records_of(attempt: Attempt) -> Iterator[list[Any]]:
 
 
 def cause(error: Exception) -> str:
-    """Return what went wrong in one line, with the place: the last that is no library's, if there is one."""
+    """Return the cause of an error in one line, with its last place outside libraries, if any."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if not any(map(Path(frame.filename).is_relative_to, LIBRARIES))]
     place = (own or frames)[-1]
