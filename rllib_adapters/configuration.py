@@ -25,7 +25,7 @@ from rllib_adapters.envs.env_config import (
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.league.callback import LeagueCallback
 from rllib_adapters.learning.algorithm_config import TerritorialConfig
-from rllib_adapters.modules.board import BoardModule, settings_of, settings_of_form
+from rllib_adapters.modules.board import BoardModule, settings_of
 from rllib_adapters.modules.frozen_pool import FrozenPool, pool_settings, store_of
 from rllib_adapters.modules.pairs import PairModule
 from rllib_adapters.networks import default_of
@@ -128,7 +128,7 @@ def configure(
         seen = {form, *(part.name for part in parts_of(form))}
         own = (spec.module_class for name, spec in specs.items() if options.form_of(name) in seen)
         readable = tuple(dict.fromkeys((*own, *architectures)))
-        pool = pool_settings(settings_of_form(options, form), store_of(store), readable, form)
+        pool = pool_settings(settings_of(options, learner=POOL), store_of(store), readable, form)
         specs[POOL] = RLModuleSpec(module_class=FrozenPool, model_config=pool)
     config.environment(TerritorialMultiAgentEnv, env_config=shipped_entries(entries, options))
     config.env_config.setdefault("end_when", "no_agents")  # no more is learned from such a game

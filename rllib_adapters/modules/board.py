@@ -164,17 +164,13 @@ def settings_of(
 ) -> dict[str, Any]:
     """Return the ``model_config`` of modules for an environment, with further ``settings``.
 
-    ``learner``: whose module it is; needed where ``obs`` says it for each learner, ValueError without it.
+    ``learner``: whose it is, or ``POOL``; ValueError without it where ``obs`` is given for each learner.
     """
     options = EnvConfig.from_config(env_config)
     if learner is None and not isinstance(options.obs, str):
         raise ValueError(
             f"learner is None, and obs is {options.obs!r}; learner must be one of {', '.join(options.obs)}"
         )
-    return {**settings_of_form(options, options.form_of(learner or MAIN)), **settings}
-
-
-def settings_of_form(options: EnvConfig, form: str) -> dict[str, Any]:
-    """Return the ``model_config`` of modules that read a form of observations of an environment."""
-    about: dict[str, Any] = {"layout": options.layout.to_dict(), "config": options.config}
-    return {**about, "obs": form, "action_format": options.action_format_of(form)}
+    form = options.form_of(learner or MAIN)
+    about = {"layout": options.layout.to_dict(), "config": options.config, "obs": form}
+    return {**about, "action_format": options.action_format_of(form), **settings}
