@@ -301,7 +301,7 @@ def test_what_the_library_cannot_give_numba_compiles(edited, makers, tmp_path, r
         damage(Path(package, "jit", "machine_code"), "a bit")
     done = run(WHO_MADE, root=tmp_path, without_numba=makers is None)
     bad, made_by, of_infos, changed = done.stdout.splitlines()
-    assert changed == (edited and f"{edited}.py")
+    assert not edited or f"{edited}.py" in changed.split()
     assert (bad, made_by) == ("0", makers or "library library")
     assert int(of_infos) == int(edited == "engine/step") or edited != "envs/infos"
     assert done.stderr.count("numba compiles kernels") == (makers is not None)

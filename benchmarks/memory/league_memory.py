@@ -59,7 +59,7 @@ from territorial.observation.action_encoding import num_targets
 
 LEAGUE = Setup(parameters=4_900_000, driver_plays=0)
 """The league: 8 of 32 seats learn, 64 steps an iteration in minibatches of 16; only runners play."""
-TABLES = dataclasses.replace(LEAGUE, frames=1, parameters=70_000, activations=2_000)
+TABLES = dataclasses.replace(LEAGUE, frames=1, parameters=70_000, activations=1_100)
 """The same with networks on features, or on pairs."""
 SMALL = dataclasses.replace(
     LEAGUE,

@@ -28,6 +28,7 @@ class LearningOptions:
     """The options of ``TerritorialConfig.learning``, which says what they mean."""
 
     share: float = option(1.0, "part of the rows that is learned from", 0.001, 1)
+    bf16: bool = False
     sampled_values: bool = True
     held_rows: bool = True
 
@@ -63,6 +64,7 @@ class TerritorialConfig(AlgorithmConfig):
         self,
         *,
         share: float | None = None,
+        bf16: bool | None = None,
         sampled_values: bool | None = None,
         held_rows: bool | None = None,
     ) -> TerritorialConfig:
@@ -72,6 +74,8 @@ class TerritorialConfig(AlgorithmConfig):
             share: part of the rows that is learned from; default 1. Rows are drawn for every train batch,
                 those more often that have a large advantage and an unlikely action. They are weighted so that
                 the expected gradient is that of all rows. PPO alone has it.
+            bf16: whether networks compute in bfloat16 when they learn, which pays for large ones; losses and
+                weights are float32. Default False.
             sampled_values: whether values that runners sent are taken for advantages, if they were computed
                 with the learner's weights; default True.
             held_rows: whether rows are learned from in which an agent could only hold, as after its death in

@@ -24,6 +24,7 @@ from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
 from ray.rllib.connectors.learner import AddOneTsToEpisodesAndTruncate, GeneralAdvantageEstimation
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.learner.learner import ENTROPY_KEY, POLICY_LOSS_KEY, VF_LOSS_KEY
+from ray.rllib.core.learner.torch.torch_learner import TorchLearner
 from ray.rllib.evaluation.postprocessing import Postprocessing
 from ray.rllib.utils.torch_utils import explained_variance
 from torch import Tensor, distributed
@@ -37,6 +38,7 @@ from rllib_adapters.learning.rows import (
     WithoutHeldRows,
 )
 from rllib_adapters.observations.connector import ModuleFrames
+from territorial._log import LOG
 from territorial.memory.measure import give_back
 
 # ---- losses --------------------------------------------------------------------------------------
@@ -152,6 +154,65 @@ def likelihoods(logits: Tensor, actions: Tensor, heads: Sequence[int]) -> tuple[
     return logp, entropy
 
 
+class LearnerSetup(TorchLearner):
+    """The part of a learner that is set up otherwise than RLlib's; it comes before RLlib's learner."""
+
+    def build(self) -> None:
+        """Let modules learn in bfloat16 if asked to; called by RLlib."""
+        super().build()
+        if self.config.learning_options.bf16:
+            for name, module in self.module.items():
+                if self.should_module_be_updated(name):
+                    learn_in_bf16(name, module.unwrapped())
+
+    def set_state(self, state: Any) -> None:
+        """Go on from a state, with the moments in it; called by RLlib."""
+        super().set_state(state)
+        for name in self.module.keys():  # noqa: SIM118 - it is no dict
+            for _, optimizer in self.get_optimizers_for_module(name):
+                keep_moments(optimizer)
+
+
+def keep_moments(optimizer: torch.optim.Optimizer) -> None:
+    """Give the moments that were loaded to their weights, and settings their types.
+
+    Ray 2.55.1 makes tensors of the numbers in a state, so that PyTorch finds no weights by them.
+    """
+    for group in optimizer.param_groups:
+        group |= {name: value for name, value in optimizer.defaults.items() if name != "lr"}
+        group["lr"] = float(group["lr"])
+    parameters = [one for group in optimizer.param_groups for one in group["params"]]
+    for key in [key for key in optimizer.state if isinstance(key, int)]:
+        optimizer.state[parameters[key]] = optimizer.state.pop(key)
+
+
+# ---- bfloat16 --------------------------------------------------------------------------------------------
+
+
+def learn_in_bf16(name: str, module: Any) -> None:
+    """Let a module learn in bfloat16, or say in the log why it does not."""
+    if not hasattr(module, "learns_in_bf16"):
+        LOG.warning(
+            "the module %r learns in float32: bf16 needs a BoardModule or a PairModule, and it is a %s",
+            name,
+            type(module).__name__,
+        )
+        return
+    device = next(module.parameters()).device
+    module.learns_in_bf16 = computes_bf16(device)
+    if not module.learns_in_bf16:
+        LOG.warning("the module %r learns in float32: %s does not compute in bfloat16", name, device)
+
+
+def computes_bf16(device: torch.device) -> bool:
+    """Return whether a device has instructions for bfloat16; without, it takes longer than float32."""
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    if device.type == "cpu":
+        return any(has for name, has in torch.cpu.get_capabilities().items() if "bf16" in name)
+    return False
+
+
 # ---- learners --------------------------------------------------------------------------------------------
 
 
@@ -198,7 +259,7 @@ class WholeStates:
             super().set_state(state)  # type: ignore[misc]
 
 
-class TerritorialPPOLearner(PPOTorchLearner):
+class TerritorialPPOLearner(LearnerSetup, PPOTorchLearner):
     """PPO where a learner of several may get no rows of a module, as when it did not play.
 
     The gradients of a module are the mean over the learners that have rows of it. RLlib's own hooks
@@ -280,7 +341,7 @@ def _mean_gradient(parameter: Any) -> torch.Tensor:
     return parameter.grad
 
 
-class TerritorialIMPALALearner(WholeStates, IMPALATorchLearner):
+class TerritorialIMPALALearner(WholeStates, LearnerSetup, IMPALATorchLearner):
     """IMPALA with the frames of a batch: batches wait in queues, and their frames wait with them.
 
     A thread makes batches and another one learns from them; each hands its own frames to the modules, see

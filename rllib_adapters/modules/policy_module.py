@@ -27,10 +27,12 @@ class PolicyModule(TargetNetworkAPI, InferenceOnlyAPI, TorchRLModule, ValueFunct
 
     When it acts, it gives ``vf_preds``, float32 (N,), besides: learners need not compute these values again,
     see ``learning.rows``. Learners of APPO keep an older copy of the network, which is part of their
-    state, and so of checkpoints; runners never get it.
+    state, and so of checkpoints; runners never get it. It may learn through a network that computes in
+    bfloat16; what that returns, weights, their gradients and the loss remain float32.
     """
 
     policy: nn.Module
+    learns_in_bf16 = False
 
     @abstractmethod
     def read(self, policy: nn.Module, batch: Mapping[str, Any]) -> tuple[Tensor, Tensor]:
@@ -52,6 +54,14 @@ class PolicyModule(TargetNetworkAPI, InferenceOnlyAPI, TorchRLModule, ValueFunct
 
     # The same when it acts greedily: steps of an episode must not differ in what they have.
     _forward_inference = _forward_exploration
+
+    def _forward_train(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Tensor]:
+        """Return what the loss is computed of; overrides ``RLModule._forward_train``."""
+        if not self.learns_in_bf16:
+            return self._forward(batch, **kwargs)
+        with torch.autocast(next(self.parameters()).device.type, torch.bfloat16):
+            outputs = self._forward(batch, **kwargs)
+        return {name: part.float() for name, part in outputs.items()}
 
     # ---- the copy for APPO ----------------------------------------------------------------------------
 

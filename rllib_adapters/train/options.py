@@ -28,7 +28,7 @@ OF_WHAT_COMES = (*LIMITS, "checkpoint_every", "keep", "torch_threads")
 """Fields that the algorithm does not depend on: what the file says of them when a run is resumed is done."""
 PROGRESS, CHECKPOINTS, SNAPSHOTS = "progress.csv", "checkpoints", "snapshots"
 """What else is in that folder."""
-ACTIVATIONS = {"pairs": 14_000, "features": 2_000, "boards": 500_000}
+ACTIVATIONS = {"pairs": 14_000, "features": 530, "boards": 500_000}
 """By network, the numbers of a row that it keeps for backpropagation."""
 FRAMES = {"pairs": None, "features": 1, "boards": 4}
 """By network, the boards in a stack; None: it reads pairs."""
@@ -78,6 +78,7 @@ class Training:
     gamma: float = option(0.99, "discount per decision", 0)
     entropy: float = option(0.003, "weight of the entropy in the loss", 0)
     share: float = option(1.0, "fraction of the rows that an update uses, sampled by priority", 0.001, 1)
+    bf16: bool = option(False, "compute the network in bfloat16 as it learns")
     seed: int = option(0, "random seed; of the league and of the algorithm", 0)
     checkpoint_every: int = option(10, "iterations from one checkpoint to the next", 1)
     keep: int = option(2, "newest checkpoints that are kept", 1)

@@ -203,7 +203,7 @@ class Run:
             use_kl_loss=False,
             grad_clip=0.5,
         )
-        config.learning(share=training.share)
+        config.learning(share=training.share, bf16=training.bf16)
         config.debugging(seed=training.seed, log_level="ERROR")
         return config.build_algo()
 

@@ -174,6 +174,7 @@ def test_several_learners_go_through_as_many_minibatches_each():
         ({"share": 0}, ValueError, "share is 0; it must be a finite number from 0.001 to 1"),
         ({"share": 1.5}, ValueError, "share is 1.5"),
         ({"share": "most"}, TypeError, "share is 'most'; it must be a finite number from 0.001 to 1"),
+        ({"bf16": 1}, TypeError, "bf16 is 1; it must be True or False"),
         ({"held_rows": 0}, TypeError, "held_rows is 0; it must be True or False"),
     ],
 )

@@ -19,16 +19,18 @@ from ray.rllib.core.rl_module.rl_module import RLModule
 
 from rllib_adapters.league.callback import league_in
 from rllib_adapters.learning.algorithm_config import LearningOptions
+from rllib_adapters.modules.board import settings_of
 from rllib_adapters.train import cli as train_command
 from rllib_adapters.train import run
 from rllib_adapters.train.options import ACTIVATIONS, DEFAULT, PRESETS, Training
-from territorial import cli
+from territorial import VecGame, cli
 from territorial.cli.options import UsageError
 from territorial.league import League, SnapshotStore
 from territorial.league.checkpoints import Checkpoints
 from territorial.memory import guard
 from territorial.memory.measure import measure
 from territorial.memory.plan import BudgetError
+from territorial.nets.players import rows_of
 
 NEEDS_RATINGS = pytest.mark.skipif(
     find_spec("openskill") is None, reason="openskill is not installed: the extra `league` has it"
@@ -237,24 +239,30 @@ def test_the_memory_of_a_run_is_predicted_in_the_form_of_its_network(tmp_path, m
         run.Run(tmp_path / "run", training)
 
 
-def test_the_numbers_of_a_row_that_networks_on_pairs_keep_are_those_that_are_predicted():
+@pytest.mark.parametrize("network", ["pairs", "features"])
+def test_the_numbers_of_a_row_that_networks_keep_are_those_that_are_predicted(network):
     kept = {}
 
     def pack(tensor):
         kept[tensor.data_ptr()] = tensor.untyped_storage().nbytes()
         return tensor
 
-    module, settings = run.NETWORKS["pairs"]
-    policy = module.make_policy(settings)
+    module, settings = run.NETWORKS[network]
+    policy = module.make_policy({**settings_of(PRESETS[network].env_config()), **settings})
+    game = VecGame(PRESETS[network].game(), 1)
+    rows = {
+        "pairs": (torch.zeros(1, 35), torch.zeros(1, 8, 26), torch.ones(1, 81)),
+        "features": (rows_of(game.reset(), np.zeros(1, int), np.ones(1, int)),),
+    }
     weights = {parameter.data_ptr() for parameter in policy.parameters()}
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-        policy(torch.zeros(1, 35), torch.zeros(1, 8, 26), torch.ones(1, 81))
+        policy(*rows[network])
     found = sum(nbytes for place, nbytes in kept.items() if place not in weights) / 4
-    assert found == pytest.approx(ACTIVATIONS["pairs"], rel=0.1)
+    assert found == pytest.approx(ACTIVATIONS[network], rel=0.1)
 
 
 def test_options_can_be_kept(tmp_path):
-    training = dataclasses.replace(PRESETS["quick"], seed=7, share=0.5)
+    training = dataclasses.replace(PRESETS["quick"], seed=7, share=0.5, bf16=True)
     training.write(tmp_path / "run.json")
     assert Training.read(tmp_path / "run.json") == training
 
@@ -274,6 +282,7 @@ def options_with(**changes):
         (options_with(minutes="x"), "minutes is 'x'; it must be a finite number from 0"),
         (options_with(bot_names=5), "bot_names is 5; it must be a string"),
         (options_with(agent_seats=1.5), "agent_seats is 1.5; it must be a whole number"),
+        (options_with(bf16="yes"), "bf16 is 'yes'; it must be True or False"),
         ('{"share": NaN}', "the number 'NaN'"),
         ("[" * 10**5, "bytes; it must have at most|more than 65,536 bytes"),
         ('{"x": ' + "[" * 400 + "]" * 400 + "}", "deep"),
@@ -388,7 +397,7 @@ def begun(running_ray, tmp_path_factory):
 
 @NEEDS_RATINGS
 def test_a_run_on_pairs_has_its_snapshots_in_the_engine(begun, tmp_path):
-    learning = {"share": 0.5}
+    learning = {"share": 0.5, "bf16": True}
     training = dataclasses.replace(PRESETS["pairs"], **TINY, **learning, freeze_every=1, iterations=2, seed=1)
     with closing(run.Run(tmp_path / "run", training)) as current:
         assert current.algorithm.config.learning_options == LearningOptions(**learning)
