@@ -94,7 +94,7 @@ def check_env(make: Callable[[], Any], seed: int = 0, *, max_steps: int = 500) -
 def _in_parallel_form(
     make: Callable[[], Any], max_steps: int
 ) -> tuple[Callable[[], Any], str, Callable[[Any], Any]]:
-    """Return a wrapper to the parallel form, and the name and check of the environment's own library."""
+    """Return a maker of the environment in parallel form, and the name and check of its own library."""
     if not callable(make):
         raise TypeError(f"make is {make!r}; it must be a function that returns a new environment")
     env = make()

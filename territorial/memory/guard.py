@@ -122,7 +122,7 @@ class MemoryGuard:
 
     @staticmethod
     def _pause(took: float, left: int, growth: float) -> float:
-        """Return the seconds to the next sample: at most half the time in which growth would reach the limit."""
+        """Return the seconds to the next sample: at most half the time until growth would reach the limit."""
         pause = min(max(SHORTEST_PAUSE, SHARE * took), LONGEST_PAUSE)
         return max(min(pause, left / growth / 2), QUICKEST_PAUSE) if growth > 0 else pause
 

@@ -176,7 +176,7 @@ def rows_of(seen: Observations, games: Ints, seats: Ints) -> dict[str, Tensor]:
 def _seen(
     observation: str, game: VecGame, games: Ints, seats: Ints
 ) -> tuple[dict[str, Tensor], npt.NDArray[np.int32] | None]:
-    """Return the observations of ``seats`` of ``games``, and the targets (N, C) that actions on pairs name."""
+    """Return observations of ``seats`` of ``games``, and the targets (N, C) that actions on pairs name."""
     if observation != PAIRS:
         return rows_of(game.observations, games, seats), None
     seen = game.pairs(games, seats)

@@ -87,7 +87,7 @@ class _MaskableChoice(_TargetFirst, MaskableCategoricalDistribution):
 
 
 class _OfPairs(BasePolicy):
-    """Mixin for Stable-Baselines3 policies with the weights of a ``PairPolicy`` and no others."""
+    """Base class of Stable-Baselines3 policies with the weights of a ``PairPolicy`` and no others."""
 
     size: str
     mlp_extractor: _LogitsAndValues
