@@ -27,7 +27,7 @@ from territorial.league import SnapshotStore
 class LearningOptions:
     """The options of ``TerritorialConfig.learning``, which says what they mean."""
 
-    share: float = option(1.0, "part of the rows that is learned from", 0.001, 1)
+    share: float = option(1.0, "fraction of the rows that an update uses, drawn by priority", 0.001, 1)
     bf16: bool = False
     sampled_values: bool = True
     held_rows: bool = True
@@ -71,7 +71,7 @@ class TerritorialConfig(AlgorithmConfig):
         """Set how learners learn, and return the configuration; other options stay as they are.
 
         Args:
-            share: part of the rows that is learned from; default 1. Rows are drawn for every train batch,
+            share: fraction of the rows that an update uses; default 1. Rows are drawn for every train batch,
                 those more often that have a large advantage and an unlikely action. They are weighted so that
                 the expected gradient is that of all rows. PPO alone has it.
             bf16: whether networks compute in bfloat16 when they learn, which pays for large ones; losses and
