@@ -51,12 +51,12 @@ def play_games() -> None:
 def observe() -> None:
     """Take steps of environments that show each form, in each format of actions."""
     import territorial
-    from territorial.envs.observation_modes import MODES
+    from territorial.envs.forms import FORMS
     from territorial.observation.action_formats import FORMATS, OF_CANDIDATES
 
-    for form in MODES:
+    for form in FORMS:
         for action_format in FORMATS:
-            if (action_format in OF_CANDIDATES) != (form == "pairs"):
+            if (action_format in OF_CANDIDATES) != (FORMS[form].action_formats[0] in OF_CANDIDATES):
                 continue
             for teams in (None, 2):
                 env = territorial.make_vec(2, obs=form, action_format=action_format, teams=teams, **SMALL)

@@ -70,7 +70,7 @@ class TerritorialAlgorithm(Algorithm):
     @classmethod
     def get_default_config(cls) -> AlgorithmConfig:
         """Return a configuration with all settings at their defaults."""
-        return next(kind for kind in CONFIGS.values() if issubclass(cls, kind.algorithm))()
+        return next(kind for kind in TerritorialConfig.kinds.values() if issubclass(cls, kind.algorithm))()
 
     def setup(self, config: Any) -> None:
         """Build everything, and begin the run of a league; called by RLlib."""
@@ -79,7 +79,7 @@ class TerritorialAlgorithm(Algorithm):
         try:
             self._take_store()
             super().setup(config)
-            keep_batches_equal(self)
+            self.config.prepare(self)
             if self.keeper is not None:
                 self.keeper.begin(self)
         except BaseException:
@@ -199,6 +199,11 @@ class TerritorialIMPALAConfig(TerritorialConfig, IMPALAConfig):
     runners = tuple(RUNNERS.values())
     learner = TerritorialIMPALALearner
 
+    def prepare(self, algorithm: Any) -> None:
+        """Have several learners get all batches or none."""
+        if self.num_learners > 1:
+            keep_batches_equal(algorithm)
+
     def check_batches(self) -> None:
         """Raise ValueError, too, for rows that are no whole fragments, and for what needs single rows.
 
@@ -256,14 +261,6 @@ class TerritorialAPPOConfig(TerritorialIMPALAConfig, APPOConfig):
             )
 
 
-CONFIGS: dict[type, type[TerritorialConfig]] = {
-    PPOConfig: TerritorialPPOConfig,
-    APPOConfig: TerritorialAPPOConfig,  # before IMPALA's, of which it is derived
-    IMPALAConfig: TerritorialIMPALAConfig,
-}
-"""The configurations of this package, by those of RLlib's that they are made of."""
-
-
 REPLAYS = (
     "it learns from single steps in a replay buffer, which would keep a copy of the board for every "
     "agent and step. Its networks estimate values of actions, which a BoardModule does not have"
@@ -295,12 +292,13 @@ def to_territorial_config(config: AlgorithmConfig) -> TerritorialConfig:
     if isinstance(config, TerritorialConfig):
         return config.copy(copy_frozen=False)
     name = getattr(config.algo_class, "__name__", type(config).__name__.removesuffix("Config"))
-    if name in REASONS or not isinstance(config, (PPOConfig, IMPALAConfig)):
+    kinds = TerritorialConfig.kinds
+    base = next((kinds[theirs] for theirs in type(config).__mro__ if theirs in kinds), None)
+    if base is None:
         reason = REASONS.get(name, "it was not tested with boards that agents share")
         raise ValueError(f"the algorithm {name} cannot be configured: {reason}; use PPO, IMPALA or APPO")
-    kind = CONFIGS.get(type(config))
+    kind = kinds.get(type(config))
     if kind is None or config.algo_class not in (None, *kind.algorithm.__mro__):
-        base = next(own for theirs, own in CONFIGS.items() if isinstance(config, theirs))
         raise ValueError(
             f"the configuration is a {type(config).__qualname__} for {config.algo_class}; derive the "
             f"configuration from {base.__module__}.{base.__qualname__} and the algorithm from "
@@ -397,8 +395,6 @@ def keep_batches_equal(algorithm: Any) -> None:
     means over all learners, so a learner that got one part more waits for a partner that will not come. Here
     a batch that one of them has no room for is dropped for all, and counted as RLlib counts it.
     """
-    if not isinstance(algorithm.config, IMPALAConfig) or algorithm.config.num_learners < 2:
-        return
     manager = algorithm.learner_group._worker_manager
     send = manager.foreach_actor_async
 

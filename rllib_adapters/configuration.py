@@ -14,22 +14,21 @@ from ray.rllib.core.rl_module.rl_module import RLModule, RLModuleSpec
 from rllib_adapters.algorithms import RUNNERS, to_territorial_config
 from rllib_adapters.envs.env_config import (
     BOTH,
-    OF_LEARNERS,
-    PACKED,
-    PAIRS,
     POOL,
     EnvConfig,
     draws_snapshots,
     learners_of,
     module_of,
+    parts_of,
     shipped_entries,
 )
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.league.callback import LeagueCallback
 from rllib_adapters.learning.algorithm_config import TerritorialConfig
-from rllib_adapters.modules.board import BoardModule, ReferenceModule, settings_of, settings_of_form
-from rllib_adapters.modules.frozen_pool import BASES, FrozenPool, pool_settings, store_of
+from rllib_adapters.modules.board import BoardModule, settings_of, settings_of_form
+from rllib_adapters.modules.frozen_pool import FrozenPool, pool_settings, store_of
 from rllib_adapters.modules.pairs import PairModule
+from rllib_adapters.networks import default_of
 from rllib_adapters.observations.connector import frames_for_learners, frames_for_runners
 from territorial.config.validation import one_of
 from territorial.league import League, SnapshotStore
@@ -37,12 +36,6 @@ from territorial.nets import PairPolicy
 
 Trainable = type[RLModule] | tuple[type[RLModule], Mapping[str, Any]]
 """The class of a module that learns, alone or with entries of its own for the ``model_config``."""
-
-MODULES: dict[str, tuple[type[RLModule], type[RLModule]]] = {
-    PACKED: (ReferenceModule, BoardModule),
-    PAIRS: (PairModule, RLModule),
-}
-"""By form of observations, the module that learns by default, and what a module has to be a subclass of."""
 
 FROZEN_SEATS = ("engine", "pool")
 
@@ -74,7 +67,7 @@ def configure(
         module: the class of the modules that learn, one for each ``trainable`` of the league, which plays and
             learns for all of its agents; or a dict of classes by these names. Instead of a class, a
             pair: the class, and entries of the ``model_config`` for this module alone; default None:
-            ``ReferenceModule``, or ``PairModule`` for learners whose ``obs`` is "pairs".
+            ``ReferenceModule`` for learners whose ``obs`` is "packed", ``PairModule`` for "pairs".
         store: the store of snapshots, or its folder; needed if the league may draw any; default None: there
             is none.
         architectures: further classes of which there are snapshots in the store; default ().
@@ -132,7 +125,8 @@ def configure(
         kinds = [*(spec.module_class for spec in specs.values()), *architectures]
         if frozen_seats == "engine" and any(issubclass(kind, PairModule) for kind in kinds):
             entries["store"] = store_of(store)
-        own = (spec.module_class for name, spec in specs.items() if form in (BOTH, options.form_of(name)))
+        seen = {form, *(part.name for part in parts_of(form))}
+        own = (spec.module_class for name, spec in specs.items() if options.form_of(name) in seen)
         readable = tuple(dict.fromkeys((*own, *architectures)))
         pool = pool_settings(settings_of_form(options, form), store_of(store), readable, form)
         specs[POOL] = RLModuleSpec(module_class=FrozenPool, model_config=pool)
@@ -142,7 +136,7 @@ def configure(
     config.multi_agent(policies=set(specs), policy_mapping_fn=module_of, policies_to_train=learning)
     config.rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs=specs))
     config.env_runners(env_runner_cls=RUNNERS[runner])
-    if options.shows_boards:  # which agents share: RLlib's own connectors would copy it for each
+    if options.shares_frames:  # which agents share: RLlib's own connectors would copy it for each
         config.env_runners(episodes_to_numpy=False, env_to_module_connector=frames_for_runners)
         config.learners(learner_connector=frames_for_learners)
     return config
@@ -195,8 +189,7 @@ def _trainables(
 ) -> dict[str, tuple[type[RLModule], Mapping[str, Any]]]:
     """Return the class and the settings of every module that learns, in the order of the league."""
     names = learners_of(options.table)
-    defaults = {name: MODULES[options.form_of(name)][0] for name in names}
-    one = defaults if module is None else module
+    one = {name: default_of(options.form_of(name)) for name in names} if module is None else module
     given: Mapping[str, Trainable] = one if isinstance(one, Mapping) else dict.fromkeys(names, one)
     if set(given) != set(names):
         raise ValueError(
@@ -208,24 +201,24 @@ def _trainables(
 
 def _class_and_settings(name: str, given: Trainable, form: str) -> tuple[type[RLModule], Mapping[str, Any]]:
     kind, settings = given if isinstance(given, tuple) else (given, {})
-    base = MODULES[form][1]
+    base = BoardModule if parts_of(form)[0].shared else RLModule
     if not (isinstance(kind, type) and issubclass(kind, base)):
         raise TypeError(
             f"the module of {name!r} is {kind!r}; it must be a subclass of {base.__name__}, as {name!r} has "
             f"obs={form!r}"
         )
-    if form == PAIRS and issubclass(kind, BoardModule):
+    reads = getattr(kind, "reads", form)
+    if reads != form:
         raise TypeError(
-            f"the module of {name!r} is {kind!r}, which reads boards, but {name!r} has obs={form!r}; it must "
-            f"be a PairModule or one of your own, or its obs {PACKED!r}"
+            f"the module of {name!r} is {kind!r}, which reads {reads!r}, but {name!r} has obs={form!r}; both "
+            "must be the same"
         )
     return kind, settings
 
 
 def _with_frozen_obs(options: EnvConfig, architectures: Sequence[type[RLModule]]) -> EnvConfig:
     """Return ``options`` whose frozen seats see what snapshots of learners and ``architectures`` read."""
-    kinds = [kind for kind in architectures if isinstance(kind, type)]
-    found = {form for form in OF_LEARNERS if any(issubclass(kind, BASES[form]) for kind in kinds)}
+    found = {getattr(kind, "reads", options.frozen_form) for kind in architectures}
     if options.frozen_obs is not None or found <= {options.frozen_form}:
         return options
     return dataclasses.replace(options, frozen_obs=BOTH)

@@ -41,12 +41,13 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from torch import Tensor
 
 from benchmarks import harness
-from benchmarks.rllib.league_seats import BOTS, LEARNER, NETWORKS, LeagueNetwork, names_of, spread
+from benchmarks.rllib.league_seats import BOTS, LEARNER, names_of, spread
 from rllib_adapters.configuration import configure
 from rllib_adapters.envs.env_config import POOL, EnvConfig
 from rllib_adapters.league.control import network_of
 from rllib_adapters.modules.board import settings_of
 from rllib_adapters.modules.pairs import PairModule
+from rllib_adapters.networks import NETWORKS, Network
 from territorial import GameConfig, VecGame
 from territorial.bots.network_file import NetworkFile, pieces
 from territorial.constants import NUM_FRACTIONS
@@ -92,8 +93,8 @@ class PackedCase(NamedTuple):
     """A league of this project to measure."""
 
     setup: Setup
-    network: str = "reference"
-    """Of ``league_seats.NETWORKS``; in the form "mixed", that of the agents on boards."""
+    network: str = "boards"
+    """Of ``rllib_adapters.networks.NETWORKS``; in the form "mixed", that of the agents on boards."""
     form: str = "packed"
     """Of the prediction."""
     runner: str = "batched"
@@ -240,7 +241,7 @@ def with_snapshots(snapshots: int) -> dict[str, Any]:
     """Return how much each of four runners has for itself that play with so many snapshots."""
     setup = dataclasses.replace(LEAGUE, height=64, width=64, capacity=snapshots, env_runners=MANY_RUNNERS)
     quiet_ray(MANY_RUNNERS + 1)
-    league = MeasuredLeague(setup, "reference", "packed")
+    league = MeasuredLeague(setup, "boards", "packed")
     with filled_store(league) as store:
         algorithm = config_of(league, store).build_algo()
         algorithm.train()
@@ -267,7 +268,7 @@ class MeasuredLeague:
     form: str
 
     @property
-    def learners(self) -> dict[str, tuple[LeagueNetwork, int]]:
+    def learners(self) -> dict[str, tuple[Network, int]]:
         """By name, the network of each learner and its seats."""
         setup, own = self.setup, NETWORKS[self.network]
         if self.form != "mixed":

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmarks import harness
 from rllib_adapters.train.options import Training
-from rllib_adapters.train.run import NETWORKS, SNAPSHOTS
+from rllib_adapters.train.run import SNAPSHOTS
 from territorial import Scenario, bots, evaluate
 from territorial.cli.league import league_of
 from territorial.evaluation.evaluate import Evaluation
@@ -69,7 +69,7 @@ def against_bots(run: Path, episodes: int) -> Evaluation:
     """Return how the newest and the first copy do against every bot."""
     training, (league, _) = Training.read(run / "run.json"), league_of(run)
     store = SnapshotStore(run / SNAPSHOTS)
-    module, _ = NETWORKS[training.network]
+    module = training.net.module
     trunk = {module.architecture: module.make_trunk}
     ours = [name for name, one in league.snapshots.items() if one.learner == "main"]
     policies = {name: SnapshotPolicy(store, name, trunk) for name in dict.fromkeys((ours[-1], ours[0]))}

@@ -13,8 +13,8 @@ from torch import nn
 from rllib_adapters.configuration import configure
 from rllib_adapters.envs.env_config import POOL, module_of
 from rllib_adapters.league.control import NETWORK, freeze
-from rllib_adapters.modules.board import FeatureModule, ReferenceModule, settings_of
-from rllib_adapters.modules.pairs import PairModule
+from rllib_adapters.modules.board import settings_of
+from rllib_adapters.networks import Network
 from territorial import GameConfig, bots
 from territorial.league import Group, LineUpDistribution, SnapshotStore
 from territorial.nets.pair_policy import PairPolicy
@@ -23,24 +23,6 @@ LEARNER = "main"
 BOTS = {f"bot:{name}": 1.0 for name in bots.NAMES}
 SPREAD = 3.0
 """What the last weights of a ``PairPolicy`` are multiplied by, so that its choices differ."""
-
-
-@dataclass(frozen=True)
-class LeagueNetwork:
-    """A network that learns and is frozen, and what it observes."""
-
-    module: type[Any]
-    settings: dict[str, Any]
-    """Entries of the ``model_config``."""
-    frames: int = 1
-    obs: str = "packed"
-
-
-NETWORKS = {
-    "pairs": LeagueNetwork(PairModule, {}, obs="pairs"),
-    "features": LeagueNetwork(FeatureModule, {"trunk": {"width": 64, "depth": 2}}),
-    "reference": LeagueNetwork(ReferenceModule, {}, frames=4),
-}
 
 
 @dataclass(frozen=True)
@@ -72,13 +54,13 @@ def names_of(count: int) -> list[str]:
     return [f"past-{i}" for i in range(count)]
 
 
-def environment(network: LeagueNetwork, seats: Seats, game: GameConfig) -> dict[str, Any]:
+def environment(network: Network, seats: Seats, game: GameConfig) -> dict[str, Any]:
     """Return the ``env_config`` of a league."""
     return {"config": game, "league": seats.table(), "frames": network.frames, "obs": network.obs}
 
 
 def configured(
-    network: LeagueNetwork, seats: Seats, game: GameConfig, folder: Path, runner: str = "batched"
+    network: Network, seats: Seats, game: GameConfig, folder: Path, runner: str = "batched"
 ) -> Any:
     """Return the configuration of PPO for a league, with its snapshots in a store within ``folder``."""
     store = store_in(folder, network)
@@ -90,19 +72,17 @@ def configured(
     return config
 
 
-def store_in(folder: Path, network: LeagueNetwork) -> SnapshotStore:
+def store_in(folder: Path, network: Network) -> SnapshotStore:
     """Return the store within ``folder`` that has the snapshots of a network."""
     return SnapshotStore(folder / network.module.__name__ / hash_of(network))
 
 
-def hash_of(network: LeagueNetwork) -> str:
+def hash_of(network: Network) -> str:
     """Return a name for the settings of a network."""
     return "-".join(str(value) for value in network.settings.get("trunk", {}).values()) or "default"
 
 
-def fill(
-    config: Any, store: SnapshotStore, network: LeagueNetwork, env_config: dict[str, Any], count: int
-) -> None:
+def fill(config: Any, store: SnapshotStore, network: Network, env_config: dict[str, Any], count: int) -> None:
     """Freeze networks of random weights, as a league freezes those it trains, until there are ``count``."""
     settings = settings_of(env_config, **network.settings)
     for i, name in enumerate(names_of(count)):
@@ -128,7 +108,7 @@ def _as_trained(config: Any, policy: nn.Module) -> Any:
     return SimpleNamespace(config=config, learner_group=group)
 
 
-def seat_modules(runner: Any, network: LeagueNetwork, seats: Seats, folder: Path) -> None:
+def seat_modules(runner: Any, network: Network, seats: Seats, folder: Path) -> None:
     """Let RLlib's own runner play frozen seats as RLlib does by itself: every snapshot is a module.
 
     The modules, without anything that learning needs, are added as ``Algorithm.add_module`` adds them to a

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times updates of an RLlib learner on the processor and on GPUs.
 
-    python benchmarks/rllib/learner_speed.py                    reference and features
+    python benchmarks/rllib/learner_speed.py                    boards and features
     python benchmarks/rllib/learner_speed.py --only features --size small   whether it runs
 
 The league is that of ``training_speed.py``: 8 seats learn, bots have 12, and 12 are frozen. Sampling stays in
@@ -20,8 +20,9 @@ from typing import Any
 import torch
 
 from benchmarks import harness
-from benchmarks.rllib.league_seats import LEARNER, NETWORKS, configured
+from benchmarks.rllib.league_seats import LEARNER, configured
 from benchmarks.rllib.training_speed import SIZES
+from rllib_adapters.networks import NETWORKS
 
 UPDATES = 3
 GAMES = 4
@@ -38,8 +39,8 @@ def main(argv: list[str] | None = None) -> int:
         nargs="+",
         choices=NETWORKS,
         metavar="NETWORK",
-        default=["reference", "features"],
-        help=f"networks to measure; {', '.join(NETWORKS)} (default reference and features)",
+        default=["boards", "features"],
+        help=f"networks to measure; {', '.join(NETWORKS)} (default boards and features)",
     )
     parsed = parser.parse_args(argv)
     rows = []

@@ -29,7 +29,8 @@ from typing import Any, NamedTuple
 import torch
 
 from benchmarks import harness
-from benchmarks.rllib.league_seats import NETWORKS, Seats, configured, make_runner, seat_modules
+from benchmarks.rllib.league_seats import Seats, configured, make_runner, seat_modules
+from rllib_adapters.networks import NETWORKS
 from territorial import GameConfig
 from territorial.cli import options
 
@@ -43,7 +44,7 @@ SIZES = {
         Seats(learning=2, bots=3, frozen=3, snapshots=4),
     ),
 }
-STEPS = {"features": 8, "pairs": 8, "reference": 1}
+STEPS = {"features": 8, "pairs": 8, "boards": 1}
 """By network: the steps of a game that RLlib's own runner plays in a round."""
 BARS = {"pairs": 25, "features": 10}
 """By network: how many times as fast as stock it has to be."""

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from rllib_adapters.envs.env_config import PACKED, PAIRS, EnvConfig
+from rllib_adapters.envs.env_config import ROWS, EnvConfig, parts_of
+from territorial.engine.pair_observations import PairCandidates
 from territorial.engine.vec_game import VecGame
-from territorial.envs.observation_modes import PackedBoards, Pairs
 from territorial.observation import pair_columns
 from territorial.observation.action_encoding import unflatten
 from territorial.typing import Arrays, Ints
@@ -24,8 +24,8 @@ SHARED = ("observations", "players", "borders", "globals")
 class AgentInterface:
     """What agents of one form see of the games of a batch, and what their actions are to the engine.
 
-    Those on boards share boards and tables, and have their seat and a mask. Those on pairs have numbers of
-    themselves and of each owner that they can attack, and a mask. With "both", each snapshot reads its part.
+    Those on boards share boards and tables, and have their seat and a mask. All others have what their form
+    gives each of them, and a mask. With a union, each snapshot reads its part.
 
     Args:
         form: of their observations.
@@ -35,31 +35,35 @@ class AgentInterface:
     """
 
     def __init__(self, form: str, options: EnvConfig, game: VecGame) -> None:
-        self.shows_boards, self._shows_pairs = form != PAIRS, form != PACKED
-        self._game, self._pair_rows = game, options.options_of(PAIRS).pair_rows(game.config)
+        self._parts = [options.options_of(part.name).form(game) for part in parts_of(form)]
+        self._game, self._pair_rows = game, options.pair_rows
+        self.shares_frames = any(part.shared for part in self._parts)
+        """Whether all agents of a game share boards and tables."""
         self.format = options.options_of(form).format(game.config)
         """The format of actions."""
         keys: dict[str, spaces.Space[Any]] = {}
-        if self.shows_boards:
-            boards = PackedBoards(game).keys()
-            keys = {"observations": ByteBox(game.layout.shape("planes"))}
-            keys |= {name: boards[name] for name in ("players", "borders", "globals", "seat")}
-        if self._shows_pairs:
-            _ = game.pair_observer  # it compiles now, while the runner is built
-            keys |= Pairs(game, pair_rows=self._pair_rows).keys()
+        for part in self._parts:
+            if ROWS[0] in part.options:
+                _ = game.pair_observer  # it compiles now, while the runner is built
+            own = part.keys()
+            if part.shared:
+                keys |= {SHARED[0]: ByteBox(game.layout.shape("planes"))}
+                keys |= {name: own[name] for name in SHARED[1:]}
+            keys |= {name: own[name] for name in own if name not in part.shared}
         self.observation_space = spaces.Dict({**keys, "action_mask": self.format.mask_space})
         """Of what one agent sees."""
 
     def own(self, games: Ints, seats: Ints) -> Arrays:
         """Return new arrays (N, ...): what ``seats``, 1..P, of ``games`` see by themselves, and masks."""
-        own: Arrays = {"seat": seats[:, None].astype(np.int32)} if self.shows_boards else {}
-        if self._shows_pairs:
-            seen = self._game.pair_observer.observe(games, seats, self._pair_rows).as_floats()
-            own |= {"own": seen.own, "pairs": seen.pairs, "targets": seen.targets}
-        if self.format.num_candidates:  # the masks of candidates are what is seen of them
+        own: Arrays = {}
+        for part in self._parts:
+            own |= part.per_agent(self._game.observations, games, seats)
+        if not self.format.num_candidates:
+            masks = self.format.masks(self._game.observations.masks, games, seats)
+        elif "pairs" in own:  # the masks of candidates are what is seen of them
             masks = self.format.masks_of(own["pairs"][:, :, LEGAL] > 0)
         else:
-            masks = self.format.masks(self._game.observations.masks, games, seats)
+            masks = self.format.masks_of(self._candidates(games, seats).legal)
         return {**own, "action_mask": masks}
 
     def engine_actions(self, actions: npt.NDArray[Any], games: Ints, seats: Ints) -> Ints:
@@ -69,9 +73,11 @@ class AgentInterface:
             bad = self.format.first_bad(numbers)
             if bad is not None:
                 raise ValueError(f"an action is {numbers[bad].tolist()}; it must be {self.format.wanted}")
-            found = self._game.pair_observer.candidates(games, seats, self._pair_rows)
-            return self.format.aimed(numbers, found.targets)
+            return self.format.aimed(numbers, self._candidates(games, seats).targets)
         return numbers if self.format.shape else unflatten(numbers[:, 0])
+
+    def _candidates(self, games: Ints, seats: Ints) -> PairCandidates:
+        return self._game.pair_observer.candidates(games, seats, self._pair_rows)
 
 
 def shared_arrays(game: VecGame) -> Arrays:

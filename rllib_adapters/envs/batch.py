@@ -19,7 +19,7 @@ from ray.rllib.env.multi_agent_env import MultiAgentEnv
 from ray.rllib.env.vector.vector_multi_agent_env import VectorMultiAgentEnv
 
 from rllib_adapters.envs.agent_interface import NAME_BYTES, AgentInterface, ByteBox
-from rllib_adapters.envs.env_config import PAIRS, POOL, EnvConfig, learners_of, module_of, roles_by_seat
+from rllib_adapters.envs.env_config import POOL, EnvConfig, learners_of, module_of, roles_by_seat
 from rllib_adapters.envs.seating import BotRegistry, check_new_league, seats_of_agents
 from territorial.bots import Network
 from territorial.engine.batch_arrays import GameArrays, seed_of_episode
@@ -192,8 +192,7 @@ class TerritorialBatchEnv(WritableArrays, VectorMultiAgentEnv):
             max_cycles=options.max_cycles,
             frames=options.frames if options.shows_boards else 0,
             num_threads=num_threads,
-            # Pairs are read as the games stand; actions that name any owner need the engine's masks.
-            observe=options.shows_boards or not options.options_of(PAIRS).action_format.startswith("pairs"),
+            observe=options.observes,
         )
         check_room(f"{num_envs:,} games", self.game.nbytes, "fewer games take less")
         self.interfaces = {form: AgentInterface(form, options, self.game) for form in options.forms}

@@ -12,21 +12,22 @@ from typing import Any
 from territorial.bots.bot_files import written_name
 from territorial.config import GameConfig
 from territorial.config.fields import about, check_values, documents_fields, like, option
-from territorial.config.validation import check_keywords, hint
+from territorial.config.validation import check_keywords, hint, one_of
+from territorial.engine.pair_observations import ShownRows, rows_shown
 from territorial.engine.seats import AGENT, CustomBot, Seat, check_seats, with_bots_of_files
+from territorial.envs.forms import FORMS, Form, PackedBoards, Pairs
 from territorial.envs.options import OPTIONS, EnvOptions
 from territorial.evaluation.players import named_bot
 from territorial.league import Group, LineUpDistribution, SnapshotStore
+from territorial.observation.action_formats import OF_CANDIDATES
 from territorial.observation.layout import ObsLayout
 
 NAME_CHARACTERS = frozenset(string.ascii_letters + string.digits + "-_")
 """What the name of one who learns is made of: RLlib writes modules into folders of their names."""
 
-PACKED, PAIRS, BOTH = "packed", "pairs", "both"
-"""The forms of observations here. Frozen seats alone may have both, where snapshots of either form act."""
-ACTION_FORMATS = {PACKED: "multi_discrete", PAIRS: "pairs", BOTH: "multi_discrete"}
-"""The format of actions that each form has by default."""
-OF_LEARNERS = (PACKED, PAIRS)
+PACKED, BOTH = PackedBoards.name, "both"
+UNIONS = {BOTH: (PACKED, Pairs.name)}
+"""Of frozen seats alone: the forms that are seen at once, where snapshots of any of them act."""
 RULES, ROWS, SIZES = (
     ("config.",),
     ("num_candidates", "num_allies"),
@@ -79,19 +80,19 @@ class EnvConfig:
     )
     obs: str | Mapping[str, str] = option(
         PACKED,
-        'form of observations: "packed" or "pairs"; or a dict of these by the name of the learner, such as '
-        '``{"main": "pairs", "rival": "packed"}``',
+        "form of observations, one of ``territorial.envs.forms.FORMS``; or a dict of forms by the name of a "
+        'learner, such as ``{"main": "pairs", "rival": "packed"}``. "packed" and "pairs" have modules here',
     )
     frozen_obs: str | None = option(
         None,
-        'form of frozen seats: "packed", "pairs", or "both" where there may be snapshots of either',
+        'form of frozen seats: one of those, or "both" where there may be snapshots on "packed" and "pairs"',
         none='that of the learners, "both" if they differ',
     )
     action_format: str | None = option(
         None,
-        'of those on "pairs", any format of ``territorial.TerritorialEnv``. Those on "packed", and frozen '
-        'seats with "both", have "multi_discrete"',
-        none='"pairs"',
+        'any format of ``territorial.TerritorialEnv``, but those on "packed", and frozen seats with "both", '
+        'have "multi_discrete"',
+        none='on "pairs" it is "pairs", else "multi_discrete"',
     )
     num_candidates: int | None = like(OPTIONS["num_candidates"], None)
     num_allies: int | None = like(OPTIONS["num_allies"], None)
@@ -138,21 +139,27 @@ class EnvConfig:
         """Raise ValueError for forms of observations that cannot be, or actions that do not fit them."""
         if isinstance(self.obs, Mapping):
             _check_learners(self.obs, learners_of(self.table))
-            for name, form in self.obs.items():
-                _check_form(f"obs[{name!r}]", form)
+            given = {f"obs[{name!r}]": form for name, form in self.obs.items()}
         else:
-            _check_form("obs", self.obs)
-        if self.frozen_obs not in (None, *ACTION_FORMATS):
+            given = {"obs": self.obs}
+        for name, form in given.items():
+            one_of(name, form, FORMS)
+            if FORMS[form].shared not in ((), PackedBoards.shared):
+                raise ValueError(f"{name} is {form!r}; RLlib's agents share arrays of {PACKED!r} alone")
+        if self.frozen_obs is not None:
+            one_of("frozen_obs", self.frozen_obs, (*FORMS, *UNIONS))
+        fit = {name: None for form in self.forms for name in parts_of(form)[0].action_formats}
+        if self.action_format not in (None, *fit):
             raise ValueError(
-                f"frozen_obs is {self.frozen_obs!r}{hint(self.frozen_obs, ACTION_FORMATS)}; it must be one "
-                f"of {', '.join(ACTION_FORMATS)}, or None for what the learners observe"
+                f"action_format is {self.action_format!r} and obs is {self.obs!r}; it must be one of "
+                f"{', '.join(fit)}, or None"
             )
-        if PAIRS not in self.forms and self.action_format not in (None, ACTION_FORMATS[PACKED]):
-            raise ValueError(
-                f"action_format is {self.action_format!r} and obs is {self.obs!r}; it must be "
-                f"{ACTION_FORMATS[PACKED]!r}, which the networks on boards have, or None. With obs='pairs' "
-                "it may be any"
-            )
+        for name in ROWS:
+            if getattr(self, name) is not None and not any(map(self._shows_candidates, self.forms)):
+                raise ValueError(
+                    f"{name} is {getattr(self, name)!r} and obs is {self.obs!r}; this option works only with "
+                    "obs = 'pairs' or an action_format of pairs"
+                )
         for form in self.forms:
             self.options_of(form)
 
@@ -216,40 +223,76 @@ class EnvConfig:
         found = {self.form_of(name) for name in learners_of(table)}
         if draws_snapshots(table):
             found.add(self.frozen_form)
-        return tuple(form for form in ACTION_FORMATS if form in found)
+        return tuple(form for form in (*FORMS, *UNIONS) if form in found)
+
+    @property
+    def parts(self) -> list[type[Form]]:
+        """The forms of all agents, those of unions one by one."""
+        return [part for form in self.forms for part in parts_of(form)]
 
     @property
     def shows_boards(self) -> bool:
-        """Whether an agent may see boards and tables."""
-        return self.forms != (PAIRS,)
+        """Whether an agent may see boards."""
+        return any(part.shows_boards for part in self.parts)
+
+    @property
+    def shares_frames(self) -> bool:
+        """Whether agents may share boards and tables."""
+        return any(part.shared for part in self.parts)
+
+    @property
+    def looks(self) -> bool:
+        """Whether an agent may see what the engine observes."""
+        return not all(part.reads_games for part in self.parts)
+
+    @property
+    def observes(self) -> bool:
+        """Whether the engine has to observe the games: for agents, or for their masks of all owners."""
+        return self.looks or not all(map(self._names_candidates, self.forms))
+
+    def action_format_of(self, form: str) -> str:
+        """Return the format of actions of agents of a form; of a union, that of its first one."""
+        fit = parts_of(form)[0].action_formats
+        return self.action_format if self.action_format in fit else fit[0]
+
+    def _names_candidates(self, form: str) -> bool:
+        return self.action_format_of(form) in OF_CANDIDATES
+
+    def _shows_candidates(self, form: str) -> bool:
+        return self._names_candidates(form) or any(ROWS[0] in part.options for part in parts_of(form))
+
+    @property
+    def pair_rows(self) -> ShownRows:
+        """The rows of the form "pairs", which are what actions of that name can name."""
+        return rows_shown(self.config, self.num_candidates, self.num_allies)
 
     def options_of(self, form: str) -> EnvOptions:
         """Return how agents of a form see and act, as options of all environments; ValueError if they cannot.
 
-        Those of ``BOTH`` are the ones of ``PACKED``.
+        Of a union, they are those of its first form.
         """
-        is_pairs = form == PAIRS
-        heeds_candidates = is_pairs or self.forms == (PACKED,)  # which cannot heed them, and says so
+        first = parts_of(form)[0].name
+        rows = {name: getattr(self, name) for name in ROWS} if self._shows_candidates(first) else {}
         return EnvOptions(
-            obs=PAIRS if is_pairs else PACKED,
+            obs=first,
             frames=self.frames,
-            num_candidates=self.num_candidates if heeds_candidates else None,
-            num_allies=self.num_allies if heeds_candidates else None,
-            action_format=(is_pairs and self.action_format) or ACTION_FORMATS[form],
+            action_format=self.action_format_of(form),
             repeat=self.repeat,
+            **rows,
         )
 
     @property
     def built_for(self) -> dict[str, Any]:
         """What the modules and the connectors of an algorithm are made for, by names for errors."""
-        table, layout, on_pairs = self.table, self.layout, self.options_of(PAIRS)
-        rows = on_pairs.pair_rows(self.config)
-        pairs = {"action_format": on_pairs.action_format, ROWS[0]: rows.candidates, ROWS[1]: rows.allies}
+        table, layout = self.table, self.layout
+        chosen = [form for form in self.forms if len(parts_of(form)[0].action_formats) > 1]
+        rows = self.pair_rows if any(map(self._shows_candidates, self.forms)) else ()
         return {
             **{f"obs of trainable:{name}": self.form_of(name) for name in learners_of(table)},
             **({"frozen_obs of snapshots in the league": self.frozen_form} if draws_snapshots(table) else {}),
-            **(pairs if PAIRS in self.forms else {}),
-            **({name: getattr(layout, name) for name in SIZES} if self.shows_boards else {}),
+            **({"action_format": self.action_format_of(chosen[0])} if chosen else {}),
+            **dict(zip(ROWS, rows, strict=False)),
+            **({name: getattr(layout, name) for name in SIZES} if self.looks else {}),
             "teams": layout.teams,
             **{f"{RULES[0]}{name}": value for name, value in self.config.to_dict().items()},
         }
@@ -263,6 +306,11 @@ class EnvConfig:
     def layout(self) -> ObsLayout:
         """The sizes of the observations."""
         return ObsLayout.of(self.config, self.frames)
+
+
+def parts_of(form: str) -> list[type[Form]]:
+    """Return the forms that agents of ``form`` see: those of a union, or it alone."""
+    return [FORMS[name] for name in UNIONS.get(form, (form,))]
 
 
 def shipped_entries(entries: Mapping[str, Any], options: EnvConfig) -> dict[str, Any]:
@@ -299,15 +347,6 @@ def _player(seat: Seat) -> Any:
     if isinstance(seat, CustomBot):
         return seat
     return f"trainable:{MAIN}" if seat == AGENT else f"bot:{seat}"
-
-
-def _check_form(entry: str, form: Any) -> None:
-    """Raise ValueError for a form of observations that modules do not read."""
-    if form not in OF_LEARNERS:
-        raise ValueError(
-            f"{entry} is {form!r}{hint(form, OF_LEARNERS)}; it must be one of {', '.join(OF_LEARNERS)}. "
-            "Other forms are decoded from packed boards by the modules: see BoardModule"
-        )
 
 
 def _check_learners(obs: Mapping[str, str], learners: Sequence[str]) -> None:

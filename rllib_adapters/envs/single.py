@@ -178,9 +178,12 @@ class TerritorialMultiAgentEnv(WritableArrays, MultiAgentEnv):
         boards: Observation = {}
         for form, agents, seats in self._agents_by_form():
             interface = self.batch.interfaces[form]
-            if interface.shows_boards and not boards:
+            if interface.shares_frames and not boards:
                 boards = {name: array[0].copy() for name, array in shared_arrays(self.game).items()}
-            shared, own = boards if interface.shows_boards else {}, interface.own(np.zeros_like(seats), seats)
+            shared, own = (
+                boards if interface.shares_frames else {},
+                interface.own(np.zeros_like(seats), seats),
+            )
             for i, agent in enumerate(agents):
                 shown[agent] = {**shared, **{name: rows[i] for name, rows in own.items()}}
         for agent in self._opponent.keys() & shown.keys():

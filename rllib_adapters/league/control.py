@@ -16,7 +16,7 @@ from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.utils.metrics import WEIGHTS_SEQ_NO
 
-from rllib_adapters.envs.env_config import MAIN, PAIRS, POOL, EnvConfig, learners_of
+from rllib_adapters.envs.env_config import MAIN, POOL, EnvConfig, learners_of
 from rllib_adapters.learning.algorithm_config import evaluation_entries
 from rllib_adapters.modules.frozen_pool import store_of
 from rllib_adapters.modules.pairs import PairModule
@@ -226,7 +226,7 @@ def network_of(module: type[PairModule], policy: Any, options: EnvConfig) -> Net
         return f"its architecture is {module.architecture!r}; the engine plays {PairModule.architecture!r}"
     if policy.teams:
         return "its games have teams, and the engine shows networks no allies"
-    candidates = options.options_of(PAIRS).pair_rows(options.config).candidates
+    candidates = options.pair_rows.candidates
     rows = _rows(options.config, candidates)
     try:
         network, _ = exported(

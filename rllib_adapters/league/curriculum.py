@@ -9,12 +9,12 @@ from typing import Any
 from ray.rllib.algorithms.algorithm import Algorithm
 
 from rllib_adapters.envs.env_config import (
-    PAIRS,
     RULES,
     SIZES,
     EnvConfig,
     changed_entries,
     draws_snapshots,
+    parts_of,
 )
 from rllib_adapters.league.control import check_snapshots
 from rllib_adapters.learning.algorithm_config import check_made_for, evaluation_entries
@@ -72,7 +72,7 @@ def _check(algorithm: Algorithm, present: EnvConfig, wanted: EnvConfig) -> None:
         )
     if wanted.layout == present.layout:
         return
-    if draws_snapshots(wanted.table) and wanted.frozen_form != PAIRS:
+    if draws_snapshots(wanted.table) and any(part.shared for part in parts_of(wanted.frozen_form)):
         raise ValueError(
             f"the snapshots play games of {present.layout}; a league that draws snapshots "
             f"cannot change to games of {wanted.layout}"

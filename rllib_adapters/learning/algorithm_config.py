@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from ray.rllib.algorithms.algorithm_config import NOT_SERIALIZABLE, AlgorithmConfig
 
@@ -46,10 +46,18 @@ class TerritorialConfig(AlgorithmConfig):
     one a step: ``minibatch_size`` may be as many times ``train_batch_size_per_learner``.
     """
 
+    kinds: ClassVar[dict[type, type[TerritorialConfig]]] = {}
+    """The configurations of this package by those of RLlib's that they are made of; subclasses enter it."""
     algorithm: type
     runners: tuple[type, ...]
     learner: type
     learning_options = LearningOptions()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for base in cls.__bases__:
+            if issubclass(base, AlgorithmConfig) and not issubclass(base, TerritorialConfig):
+                cls.kinds[base] = cls
 
     def __init__(self, algo_class: type | None = None) -> None:
         super().__init__(algo_class=algo_class or self.algorithm)
@@ -131,6 +139,9 @@ class TerritorialConfig(AlgorithmConfig):
                 f"module: {counted}. Use a smaller minibatch_size, or a larger "
                 "train_batch_size_per_learner"
             )
+
+    def prepare(self, algorithm: Any) -> None:
+        """Change what RLlib has built of an algorithm, before it begins; nothing unless a subclass does."""
 
     def get_default_learner_class(self) -> type:
         """Return the class of the learners; called by RLlib."""

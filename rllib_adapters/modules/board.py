@@ -10,7 +10,7 @@ from ray.rllib.core.columns import Columns
 from ray.rllib.core.distribution.torch.torch_distribution import TorchMultiCategorical
 from torch import Tensor, nn
 
-from rllib_adapters.envs.env_config import MAIN, PAIRS, EnvConfig
+from rllib_adapters.envs.env_config import MAIN, PACKED, EnvConfig
 from rllib_adapters.modules.policy_module import TARGET, PolicyModule
 from rllib_adapters.observations.connector import FRAME, ModuleFrames
 from territorial.config import GameConfig
@@ -49,6 +49,8 @@ class BoardModule(ModuleFrames, PolicyModule):
 
     """
 
+    reads: ClassVar[str] = PACKED
+    """The form of observations."""
     architecture: ClassVar[str] = ""
     """The name in the manifests of snapshots; that of the class unless it says otherwise."""
 
@@ -175,6 +177,4 @@ def settings_of(
 def settings_of_form(options: EnvConfig, form: str) -> dict[str, Any]:
     """Return the ``model_config`` of modules that read a form of observations of an environment."""
     about: dict[str, Any] = {"layout": options.layout.to_dict(), "config": options.config}
-    if form == PAIRS:
-        about["action_format"] = options.options_of(form).action_format
-    return about
+    return {**about, "obs": form, "action_format": options.action_format_of(form)}

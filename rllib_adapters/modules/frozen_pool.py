@@ -12,7 +12,7 @@ from ray.rllib.core.rl_module.rl_module import RLModule
 from torch import Tensor
 
 from rllib_adapters.envs.agent_interface import SHARED, decode_name
-from rllib_adapters.envs.env_config import BOTH, PACKED, PAIRS, POOL
+from rllib_adapters.envs.env_config import BOTH, POOL, parts_of
 from rllib_adapters.modules.board import BoardModule
 from rllib_adapters.modules.pairs import PairModule
 from rllib_adapters.observations.connector import FRAME, ModuleFrames
@@ -23,12 +23,8 @@ from territorial.nets.pair_policy import PairRows
 from territorial.observation.layout import ObsLayout
 
 OPPONENT = "opponent"
-BASES: dict[str, tuple[type[RLModule], ...]] = {
-    PACKED: (BoardModule,),
-    PAIRS: (PairModule,),
-    BOTH: (BoardModule, PairModule),
-}
-"""By form of frozen seats, what architectures have to be subclasses of."""
+BASES = (BoardModule, PairModule)
+"""What architectures have to be subclasses of."""
 MOVED = "if it was moved, pass its folder: Algorithm.from_checkpoint(path, store=folder)"
 
 
@@ -47,8 +43,8 @@ class FrozenPool(ModuleFrames, RLModule):
         store: a ``SnapshotStore``, or its folder.
         architectures: ``BoardModule`` and ``PairModule`` classes, which play the snapshots that were made of
             them; ``PairModule`` alone with an ``action_format``.
-        form: "packed", "pairs" or "both": what frozen seats observe; with "both", every snapshot reads its
-            part by its manifest.
+        obs: what frozen seats observe, such as "pairs" or "both"; with "both", every snapshot reads its part
+            by its manifest.
 
     """
 
@@ -87,19 +83,20 @@ def pool_settings(
     settings: Mapping[str, Any],
     store: SnapshotStore | str,
     architectures: Sequence[type[RLModule]],
-    form: str | None = None,
+    obs: str | None = None,
 ) -> dict[str, Any]:
     """Return the ``model_config`` of a ``FrozenPool`` beside modules of the ``model_config`` ``settings``.
 
-    ``form``: see ``FrozenPool``; default None: "pairs" if there is an ``action_format``, else "packed".
-    TypeError for an architecture that does not read it.
+    ``obs``: see ``FrozenPool``; default None: what these modules observe. TypeError for an architecture that
+    does not read it.
     """
-    pool = {name: settings[name] for name in ("layout", "config", "action_format") if name in settings}
-    pool["form"] = form or (PAIRS if "action_format" in settings else PACKED)
-    bases = BASES[pool["form"]]
+    pool = {name: settings[name] for name in ("layout", "config", "action_format", "obs")}
+    pool["obs"] = obs or pool["obs"]
+    seen = {part.name for part in parts_of(pool["obs"])}
+    bases = tuple(base for base in BASES if base.reads in seen)
     for module in architectures:
         if not (isinstance(module, type) and issubclass(module, bases)):
-            names = " or ".join(base.__name__ for base in bases)
+            names = " or ".join(base.__name__ for base in bases or BASES)
             raise TypeError(
                 f"{module!r} learns or is in architectures, and the league draws snapshots: it must be a "
                 f"subclass of {names} then, as snapshots have its weights. In a league without snapshots a "
@@ -110,15 +107,15 @@ def pool_settings(
 
 def opponents_of(settings: Mapping[str, Any]) -> FrozenPolicies:
     """Return the players that ``pool_settings`` describes."""
-    form, kinds = settings["form"], settings["architectures"]
-    has_two_parts = form == BOTH or settings.get("action_format") != "pairs"
+    kinds, is_union = settings["architectures"], settings["obs"] == BOTH
+    has_two_parts = is_union or settings["action_format"] != "pairs"
     on_pairs = {"has_two_parts": has_two_parts}
     makers = {
         kind.architecture: partial(kind.make_trunk, **(on_pairs if issubclass(kind, PairModule) else {}))
         for kind in kinds
     }
     layout = ObsLayout.from_dict(settings["layout"])
-    players = BothForms if form == BOTH else FrozenPolicies
+    players = BothForms if is_union else FrozenPolicies
     return players(store_of(settings["store"]), layout, settings["config"], makers)
 
 

@@ -39,6 +39,8 @@ class PairModule(PolicyModule):
 
     """
 
+    reads: ClassVar[str] = READS["observation"]
+    """The form of observations."""
     architecture: ClassVar[str] = "PairPolicy"
     """The name in the manifests of snapshots."""
     make_trunk = staticmethod(make_pair_rows)

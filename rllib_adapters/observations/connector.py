@@ -20,9 +20,6 @@ from territorial.typing import Arrays
 
 __all__ = ["FRAME", "FrameBank", "ModuleFrames", "SharedFrames", "frames_for_learners", "frames_for_runners"]
 
-BOARDS = SHARED[0]
-"""The key of the boards in an observation, if it has any."""
-
 _local = threading.local()
 
 
@@ -111,11 +108,11 @@ class SharedFrames(ConnectorV2):
             bank.add_record(episode.observations.record)
         readers = set()
         for episode in own:
-            shows_boards = _is_recorded(episode) or BOARDS in episode.get_observations(-1)
-            if shows_boards:
+            shares = _is_recorded(episode) or episode.get_observations(-1).keys() >= {*SHARED}
+            if shares:
                 readers.add(episode.module_id)
-            rows, count = self._rows(bank if shows_boards else None, episode)
-            as_columns = has_records if shows_boards else self._is_for_learner
+            rows, count = self._rows(bank if shares else None, episode)
+            as_columns = has_records if shares else self._is_for_learner
             if as_columns and count and not _is_recorded(episode):  # RLlib batches rows or columns, not both
                 rows = _columns(rows)
                 _stack_actions(episode)

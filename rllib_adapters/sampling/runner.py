@@ -297,7 +297,7 @@ class TerritorialEnvRunner(WholeSamples):
             seats, form = self.env.frozen, self.env.frozen_form
             who = [self.env.envs[k].players[i].name for k, i in zip(*np.nonzero(seats), strict=True)]
             opponents = self.module[POOL].opponents
-            shared = frames if self.env.interfaces[form].shows_boards else {}
+            shared = frames if self.env.interfaces[form].shares_frames else {}
             rows = {**seen.rows(form, seats, device), **shared}
             actions[form][seats] = opponents.act(who, rows).cpu().numpy()
         return chosen

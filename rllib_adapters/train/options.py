@@ -7,8 +7,9 @@ import errno
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
+from rllib_adapters.networks import NETWORKS, Network
 from territorial.config import FIELDS, GameConfig
 from territorial.config.fields import check_values, documents_fields, like, option
 from territorial.config.validation import shown
@@ -17,7 +18,6 @@ from territorial.files.bounded import Bounds, check_fields, parse_object, read_f
 from territorial.league import Gate, League, LeagueConfig, Learner, Opponents
 from territorial.memory.setup import Setup
 
-Network = Literal["pairs", "features", "boards"]
 BOUNDS = Bounds(nbytes=2**16, values=1000)
 """Of a file of options."""
 OPTIONS = "run.json"
@@ -28,10 +28,6 @@ OF_WHAT_COMES = (*LIMITS, "checkpoint_every", "keep", "torch_threads")
 """Fields that the algorithm does not depend on: what the file says of them when a run is resumed is done."""
 PROGRESS, CHECKPOINTS, SNAPSHOTS = "progress.csv", "checkpoints", "snapshots"
 """What else is in that folder."""
-ACTIVATIONS = {"pairs": 14_000, "features": 530, "boards": 500_000}
-"""By network, the numbers of a row that it keeps for backpropagation."""
-FRAMES = {"pairs": None, "features": 1, "boards": 4}
-"""By network, the boards in a stack; None: it reads pairs."""
 BOTS = ("novice", "banker", "turtle", "metronome", "random")
 HARD_BOTS = ("settler", "besieger", "opportunist", "vulture", "leader_hunter")
 
@@ -51,7 +47,7 @@ class Training:
         "features",
         "input of the network: pairs, numbers of each owner that can be attacked; features, which are only "
         "tables; or boards",
-        choices=get_args(Network),
+        choices=NETWORKS,
     )
     start: str = option(
         "", "file of weights that learners begin with, as `territorial clone` writes; only for pairs"
@@ -147,12 +143,12 @@ class Training:
             height=self.height,
             width=self.width,
             num_players=self.num_players,
-            frames=FRAMES[self.network] or 1,
+            frames=self.net.frames,
             agent_seats=self.agent_seats,
             bots=self.bot_seats,
             capacity=self.capacity,
             parameters=parameters,
-            activations=ACTIVATIONS[self.network],
+            activations=self.net.activations,
             env_runners=self.env_runners,
             num_games=self.num_games,
             iteration_steps=self.iteration_steps,
@@ -160,15 +156,18 @@ class Training:
         )
 
     @property
-    def memory_form(self) -> str:
-        """The form that the memory of the run is predicted in."""
-        return "pairs" if FRAMES[self.network] is None else "packed"
+    def net(self) -> Network:
+        """The network of the learners."""
+        return NETWORKS[self.network]
 
     def env_config(self) -> dict[str, Any]:
         """Return the entries of the ``env_config`` of RLlib, but for the league."""
-        frames = FRAMES[self.network]
-        form = {"obs": "pairs"} if frames is None else {"frames": frames}
-        return {"config": self.game(), "repeat": self.repeat, **form}
+        return {
+            "config": self.game(),
+            "repeat": self.repeat,
+            "obs": self.net.obs,
+            "frames": self.net.frames,
+        }
 
     def write(self, path: Path) -> None:
         """Write the options to a file."""

@@ -25,8 +25,7 @@ from rllib_adapters.configuration import configure_league
 from rllib_adapters.league.callback import keeper_of, league_in
 from rllib_adapters.league.control import freeze
 from rllib_adapters.league.evaluation import SharedStore, search_path
-from rllib_adapters.modules.board import BoardModule, FeatureModule, ReferenceModule, settings_of
-from rllib_adapters.modules.pairs import PairModule
+from rllib_adapters.modules.board import settings_of
 from rllib_adapters.train.options import (
     BOUNDS,
     CHECKPOINTS,
@@ -56,13 +55,6 @@ DRIVER = "driver"
 """The kind of this process."""
 RAY = "Ray"
 """The kind of Ray's own processes: scheduler, object store, waiting workers."""
-
-NETWORKS: dict[str, tuple[type[BoardModule] | type[PairModule], dict[str, Any]]] = {
-    "pairs": (PairModule, {"size": "standard"}),
-    "features": (FeatureModule, {"trunk": {"width": 64}}),
-    "boards": (ReferenceModule, {}),
-}
-"""What ``Training.network`` stands for: the module and its settings."""
 
 
 class Run:
@@ -182,7 +174,7 @@ class Run:
             training.league(),
             self.store,
             start=training.start or None,
-            module=NETWORKS[training.network],
+            module=(training.net.module, training.net.settings),
             runner="batched",
         )
         config.env_runners(
@@ -225,10 +217,10 @@ class Run:
 
     def _check_budget(self, env_config: dict[str, Any]) -> None:
         if self.training.memory_mb:
-            module, settings = NETWORKS[self.training.network]
-            policy = module.make_policy(settings_of(env_config, **settings))
+            net = self.training.net
+            policy = net.module.make_policy(settings_of(env_config, **net.settings))
             parameters = sum(part.numel() for part in policy.parameters())
-            plan = predict(self.training.setup(parameters), self.training.memory_form)
+            plan = predict(self.training.setup(parameters), net.obs)
             plan.check_budget(self.training.memory_mb * MB)
 
     # ---- training -------------------------------------------------------------------------------------

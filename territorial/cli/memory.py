@@ -10,7 +10,7 @@ from territorial.cli import options
 from territorial.cli.options import aligned, blamed_on
 from territorial.config.fields import describe
 from territorial.memory.plan import PHASES, Item, Plan, in_mb
-from territorial.memory.predict import FORMS, predict
+from territorial.memory.predict import SHOWN, predict
 from territorial.memory.setup import Setup
 
 EXAMPLES = """\
@@ -46,7 +46,7 @@ def add_parser(topics: Any) -> None:
     )
     parser.add_argument(
         "--form",
-        choices=tuple(FORMS),
+        choices=SHOWN,
         help="form of training to show (default all, side by side). "
         + ". ".join(f"{form}: {meaning}" for form, meaning in FORM_MEANINGS.items()),
     )
@@ -73,7 +73,7 @@ def _others() -> str:
 def run(parsed: argparse.Namespace) -> int:
     """Print the plans, and keep to the budget."""
     setup = setup_of(parsed)
-    plans = [predict(setup, form) for form in ([parsed.form] if parsed.form else FORMS)]
+    plans = [predict(setup, form) for form in ([parsed.form] if parsed.form else SHOWN)]
     result = {"setup": dataclasses.asdict(setup), "plans": list(map(as_data, plans))}
     options.report(parsed, text_of(plans), result)
     if parsed.budget is not None:

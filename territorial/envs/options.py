@@ -16,7 +16,7 @@ from territorial.engine.pair_observations import ShownRows, rows_shown
 from territorial.engine.seats import AGENT, EXTERNAL, Seat, check_seats
 from territorial.engine.vec_game import VecGame
 from territorial.envs.custom_rewards import RewardFunction
-from territorial.envs.observation_modes import MODES, Mode
+from territorial.envs.forms import FORMS, Form, GameSizes
 from territorial.envs.spaces import KEYS, of_masks
 from territorial.observation.action_formats import FORMATS, OF_CANDIDATES, ActionFormat
 from territorial.observation.layout import MAX_FRAMES
@@ -65,7 +65,7 @@ class EnvOptions:
         'form of observations. "packed": bit planes of the board, and tables; "features": one vector without '
         'the board; "pooled": planes of low resolution; "onehot": one plane per owner; "pairs": numbers of '
         "an agent and of each owner that it can attack. See docs/observation.md",
-        choices=tuple(MODES),
+        choices=FORMS,
     )
     obs_key: str = option(
         KEYS[0],
@@ -152,8 +152,9 @@ class EnvOptions:
             )
         check_values(self)
         for name in ("obs_key", "pool_factor", "zero_copy", "num_candidates", "num_allies"):
-            heeded = [form for form, mode in MODES.items() if name in mode.options]
-            is_heeded = self.obs in heeded or (name.startswith("num_") and self.reads_games)
+            heeded = [form for form in FORMS if name in FORMS[form].options]
+            names_candidates = name.startswith("num_") and self.action_format in OF_CANDIDATES
+            is_heeded = self.obs in heeded or names_candidates
             if getattr(self, name) != OPTIONS[name].default and not is_heeded:
                 wanted = " or ".join(map(repr, heeded))
                 wanted += " or an action_format of pairs" if name.startswith("num_") else ""
@@ -172,12 +173,12 @@ class EnvOptions:
         """Return the entry of masks in the space of observations, if there is one; ``space``: of int8."""
         return {"action_mask": of_masks(space, self.mask_dtype)} if self.action_mask == "obs" else {}
 
-    def mode(self, game: VecGame) -> Mode:
+    def form(self, game: VecGame | GameSizes) -> Form:
         """Return the form of observations for ``game``."""
         factor = 8 if self.pool_factor is None else self.pool_factor
-        mode = MODES[self.obs](game, factor, bool(self.zero_copy), self.pair_rows(game.config))
-        mode.key = self.obs_key
-        return mode
+        form = FORMS[self.obs](game, factor, bool(self.zero_copy), self.pair_rows(game.config))
+        form.key = self.obs_key
+        return form
 
     def format(self, config: GameConfig) -> ActionFormat:
         """Return the format of actions in games of ``config``."""
@@ -190,13 +191,13 @@ class EnvOptions:
     @property
     def reads_games(self) -> bool:
         """Whether observations or masks are made of the games as they stand, not of what the engine shows."""
-        return self.obs == "pairs" or self.action_format in OF_CANDIDATES
+        return FORMS[self.obs].reads_games or self.action_format in OF_CANDIDATES
 
 
 OPTIONS = {spec.name: spec for spec in fields(EnvOptions)}
 """What each option means and may be."""
 CHOICES: Mapping[str, tuple[str, ...]] = {
-    name: spec.metadata["choices"] for name, spec in OPTIONS.items() if "choices" in spec.metadata
+    name: tuple(spec.metadata["choices"]) for name, spec in OPTIONS.items() if "choices" in spec.metadata
 }
 """What the options that have a name for a value may be; the first is the default."""
 

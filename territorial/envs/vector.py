@@ -21,8 +21,8 @@ from territorial.engine.seats import Seat
 from territorial.engine.step import AUTORESETS
 from territorial.engine.vec_game import Autoreset, EndWhen, VecGame
 from territorial.envs.custom_rewards import CustomRewards, reward_names
+from territorial.envs.forms import FORMS
 from territorial.envs.infos import StepOutcome, agent_info, info_names, nothing_played, played_by
-from territorial.envs.observation_modes import MODES
 from territorial.envs.options import (
     EnvOptions,
     GameKeywords,
@@ -164,7 +164,7 @@ class TerritorialVec(WritableArrays):
             autoreset=cast(Autoreset, "disabled" if looks else autoreset),
             end_when=cast(EndWhen, self.options.end_when),
             max_cycles=self.options.max_cycles,
-            frames=self.options.frames if MODES[self.options.obs].shows_boards else 0,
+            frames=self.options.frames if FORMS[self.options.obs].shows_boards else 0,
             maps=maps,
         )
         self.config = self.game.config
@@ -175,18 +175,18 @@ class TerritorialVec(WritableArrays):
         """A, the agents of each game."""
         for k, names in enumerate(line_ups):
             self.set_seats(k, names)
-        self._mode = self.options.mode(self.game)
+        self._form = self.options.form(self.game)
         self.format = self.options.format(self.config)
         """The format of actions."""
         masks = self.options.mask_spaces(self.format.mask_space)
-        self.spaces = self._mode.keys()
+        self.spaces = self._form.keys()
         """The spaces of all that one agent sees, without masks."""
         self.single_observation_space = space_of(self.spaces | masks)
         """Of what one agent sees, the shared arrays included."""
         self._only_key = only_key(self.spaces | masks)
         self._mask_dtype = self.options.mask_dtype
         self.single_action_space = self.format.space
-        self.shared_keys = self._mode.shared
+        self.shared_keys = self._form.shared
         """The keys of observations that are there once a game."""
         self.reward_names = reward_names(self.config.rewards, self.options.reward_fn)
         """The names of the parts of rewards, in the order of ``StepOutcome.parts``."""
@@ -212,7 +212,7 @@ class TerritorialVec(WritableArrays):
             box.low.nbytes * (arrays_per_agent + (1 / self.num_agents if key in self.shared_keys else 1))
             for key, box in self.spaces.items()
         )
-        can_share = self._mode.shows_boards and not self.shared_keys
+        can_share = self._form.shows_boards and not self.shared_keys
         check_room(
             f"{self.num_envs:,} games and what {self.num_agents} agents of each see as {self.options.obs!r}",
             self.game.nbytes + len(self._of) * nbytes,
@@ -244,7 +244,7 @@ class TerritorialVec(WritableArrays):
         ValueError or TypeError for anything but actions, and nothing has changed.
         """
         self._write_actions(actions)
-        copies = self._mode.new_copies()
+        copies = self._form.new_copies()
         played = self.play(copies)
         if self.render_mode == "human":
             self.render()
@@ -303,7 +303,7 @@ class TerritorialVec(WritableArrays):
         Masks are not among these arrays.
         """
         seen = self.game.observations
-        return self._mode.per_game(seen, self._terrain), self._mode.per_agent(seen, games, seats)
+        return self._form.per_game(seen, self._terrain), self._form.per_agent(seen, games, seats)
 
     def numbers(self, seats: Ints) -> Info:
         """Return new arrays (E, N) by ``number_names``, as in infos, for ``seats``, 1..P (E, N)."""
@@ -442,12 +442,12 @@ class TerritorialVec(WritableArrays):
             of, seats = self._of, self.agent_seats.ravel()
         else:
             of, seats = games.repeat(self.num_agents), self.agent_seats[games].ravel()
-        own = self._mode.per_agent(seen, of, seats)
+        own = self._form.per_agent(seen, of, seats)
         if self.options.action_mask == "obs":
             masks = self.masks_of(seen, of, seats, None if games is not None else self._mask_memory)
             own["action_mask"] = masks.astype(self._mask_dtype, copy=False)
         by_game = {key: array.reshape(-1, self.num_agents, *array.shape[1:]) for key, array in own.items()}
-        shown = self._mode.per_game(seen, self._terrain, games, copies) | by_game
+        shown = self._form.per_game(seen, self._terrain, games, copies) | by_game
         return shown if self._only_key is None else shown[self._only_key]
 
     def _info(self, played: StepOutcome) -> Info:

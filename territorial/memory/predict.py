@@ -1,22 +1,22 @@
 """Predicts the memory of a league before it is built.
 
 "one-hot" is RLlib's old API stack with float32 one-hot observations and a policy of its own for every
-player of the league. The other forms are the new stack with this project's environment, bots in the engine,
-and snapshots that all processes share. Agents observe packed boards in "packed", which they share, and
-numbers of their own in "pairs". In "mixed", some do the one and some the other. docs/where-40-gb-went.md
+player of the league. All else is the new stack with this project's environment, bots in the engine, and
+snapshots that all processes share: in any form of observations, such as "packed", whose boards agents share,
+and "pairs", numbers of their own. In "mixed", some have the one and some the other. docs/where-40-gb-went.md
 explains the amounts.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from territorial.config import GameConfig
 from territorial.config.validation import one_of
-from territorial.constants import NUM_CANDIDATES, NUM_FRACTIONS
+from territorial.constants import NUM_FRACTIONS
+from territorial.envs.forms import FORMS, Form, GameSizes
 from territorial.game.state import allocate, state_bytes
 from territorial.memory.plan import MB, Item, Place, Plan, in_mb
 from territorial.memory.setup import Setup
 from territorial.observation.action_encoding import num_targets
-from territorial.observation.pair_columns import OWN, PAIRS
 from territorial.observation.tables import allocate_buffers
 
 FLOAT = 4
@@ -35,10 +35,19 @@ ROW_BYTES = 3_000
 """Of an agent in a step besides the frame: mask, action, distribution, and what Python keeps of them."""
 
 
+ONE_HOT, MIXED = "one-hot", "mixed"
+SHOWN = (ONE_HOT, "packed", "pairs", MIXED)
+"""What ``territorial info memory`` shows side by side."""
+
+
 def predict(setup: Setup, form: str) -> Plan:
-    """Return what ``setup`` takes in one of ``FORMS``; ValueError for another form."""
-    one_of("form", form, FORMS)
-    return Plan(form, setup, tuple(_idle(setup, form) + FORMS[form](setup)))
+    """Return what ``setup`` takes in "one-hot", "mixed" or a form of observations; ValueError for another."""
+    one_of("form", form, (*SHOWN, *(name for name in FORMS if name not in SHOWN)))
+    seats = {form: setup.agent_seats}
+    if form == MIXED:
+        seats = {"packed": setup.agent_seats - setup.pair_seats, "pairs": setup.pair_seats}
+    own = _onehot(setup) if form == ONE_HOT else _new_stack(setup, _seen(setup, seats))
+    return Plan(form, setup, tuple(_idle(setup, form) + own))
 
 
 def _idle(setup: Setup, form: str) -> list[Item]:
@@ -51,7 +60,7 @@ def _idle(setup: Setup, form: str) -> list[Item]:
             "algorithm",
             ("driver", "runner", "learner"),
             "built",
-            OLD_AT_WORK if form == "one-hot" else AT_WORK,
+            OLD_AT_WORK if form == ONE_HOT else AT_WORK,
             "RLlib's and torch's own, in use",
         ),
         Item("Ray", ("node",), "built", services, "its own processes: scheduler, object store", is_idle=True),
@@ -147,31 +156,34 @@ def _onehot(setup: Setup) -> list[Item]:
 # ---- the new API stack -------------------------------------------------------------------------------
 
 
+def config_of(setup: Setup) -> GameConfig:
+    """Return the config of the games."""
+    return GameConfig(height=setup.height, width=setup.width, num_players=setup.num_players)
+
+
+def _seen(setup: Setup, seats: Mapping[str, int]) -> dict[Form, int]:
+    """Return the forms that agents have, and how many seats of a game each has; ``seats``: by name."""
+    sizes = GameSizes(config_of(setup), setup.layout)
+    return {FORMS[name](sizes): count for name, count in seats.items() if count}
+
+
 def game_bytes(setup: Setup, *, observes: bool = True) -> int:
     """Return what the engine holds of one game, and of its boards and tables if it ``observes`` them."""
-    config = GameConfig(height=setup.height, width=setup.width, num_players=setup.num_players)
+    config = config_of(setup)
     state = allocate(1, config.num_players, config.height, config.width)
     seen = allocate_buffers(setup.layout, 1) if observes else ()
     return state_bytes(state) + sum(array.nbytes for array in seen)
 
 
-def frame_bytes(setup: Setup) -> int:
-    """Return what one step of a game shows to all of its agents together."""
-    return sum(setup.layout.nbytes(name) for name in ("planes", "players", "borders", "globals"))
-
-
-def pair_bytes() -> int:
-    """Return what a step shows to an agent on pairs: numbers, targets of candidates, and the mask."""
-    numbers = len(OWN) + NUM_CANDIDATES * (len(PAIRS) + 1)
-    return FLOAT * numbers + 1 + NUM_CANDIDATES * NUM_FRACTIONS
-
-
-def _new_stack(setup: Setup, pair_seats: int) -> list[Item]:
-    """Return what a league takes of whose agents so many are on pairs."""
-    observes = pair_seats < setup.agent_seats
-    game, frame = game_bytes(setup, observes=observes), frame_bytes(setup) if observes else 0
-    step = frame + setup.agent_seats * ROW_BYTES + pair_seats * pair_bytes()
-    why = _why_step(setup, frame, pair_seats)
+def _new_stack(setup: Setup, seen: Mapping[Form, int]) -> list[Item]:
+    """Return what a league takes in which so many agents of a game observe each form."""
+    observes, frame = not all(form.reads_games for form in seen), sum(form.game_bytes for form in seen)
+    game = game_bytes(setup, observes=observes)
+    step = frame + sum(count * (ROW_BYTES + form.agent_bytes) for form, count in seen.items())
+    why = ", ".join(
+        [f"{frame:,} bytes of a frame"] * bool(frame)
+        + [f"{count} on {form.name} x {ROW_BYTES + form.agent_bytes:,} bytes" for form, count in seen.items()]
+    )
     learner: Place = "learner" if setup.learners else "driver"
     sent = setup.iteration_steps * step if setup.env_runners else 0
     players: tuple[Place, ...] = ("runner", "driver") if setup.driver_plays else ("runner",)
@@ -205,35 +217,15 @@ def _new_stack(setup: Setup, pair_seats: int) -> list[Item]:
             f"{setup.iteration_steps:,} steps, as above, in Ray's store",
         ),
         Item(
-            "frames, stacked" if observes else "rows, joined",
+            "frames, stacked" if frame else "rows, joined",
             (learner,),
             "training",
             setup.iteration_steps * step,
             f"{setup.iteration_steps:,} steps, as above",
         ),
-        *_learning(setup, learner, _row_bytes(setup, pair_seats)),
+        *_learning(
+            setup,
+            learner,
+            sum(count * form.row_bytes for form, count in seen.items()) // setup.agent_seats,
+        ),
     ]
-
-
-def _row_bytes(setup: Setup, pair_seats: int) -> int:
-    """Return what a row of a minibatch shows, on average: decoded boards, or pairs."""
-    boards = (setup.agent_seats - pair_seats) * setup.frames * setup.height * setup.width
-    return (boards + pair_seats * pair_bytes()) // setup.agent_seats
-
-
-def _why_step(setup: Setup, frame: int, pair_seats: int) -> str:
-    """Return the arithmetic of a step's bytes."""
-    parts = [f"{frame:,} bytes of a frame"] if frame else []
-    parts.append(f"{setup.agent_seats} agents x {ROW_BYTES:,} bytes")
-    if pair_seats:
-        parts.append(f"{pair_seats} on pairs x {pair_bytes():,} bytes")
-    return ", ".join(parts)
-
-
-FORMS: Mapping[str, Callable[[Setup], list[Item]]] = {
-    "one-hot": _onehot,
-    "packed": lambda setup: _new_stack(setup, 0),
-    "pairs": lambda setup: _new_stack(setup, setup.agent_seats),
-    "mixed": lambda setup: _new_stack(setup, setup.pair_seats),
-}
-"""What each form takes on top of idle processes."""

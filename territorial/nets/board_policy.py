@@ -19,7 +19,7 @@ from territorial.nets.owner_conv import OwnerConv2d
 from territorial.nets.policy import Policy
 from territorial.observation.layout import ObsLayout
 
-FORMS: Mapping[str, Callable[[ObsLayout], Sequence[int]]] = {
+DECODINGS: Mapping[str, Callable[[ObsLayout], Sequence[int]]] = {
     "owners": boards.owners_shape,
     "onehot": boards.onehot_shape,
     "semantic": boards.semantic_shape,
@@ -36,8 +36,8 @@ MakeTrunk = Callable[..., nn.Module]
 class BoardPolicy(Policy):
     """A policy in which every row looks at its own board, through a trunk.
 
-    The trunk is a module with two attributes, ``form``, one of ``FORMS``, and ``embedding_size``, D. It is
-    called with the boards in that form (see ``decode.torch.Decoder``; factor 8 for "pooled"; None for
+    The trunk is a module with two attributes, ``decoding``, one of ``DECODINGS``, and ``embedding_size``, D. It
+    is called with the boards so decoded (see ``decode.torch.Decoder``; factor 8 for "pooled"; None for
     "features") and the features, float32 (N, features), and returns float32 (N, D).
 
     Args:
@@ -52,11 +52,11 @@ class BoardPolicy(Policy):
         self, layout: ObsLayout, config: GameConfig, trunk: nn.Module, *, hold_probability: float = 0.9
     ) -> None:
         super().__init__(layout, config, hold_probability=hold_probability)
-        form, size = getattr(trunk, "form", None), getattr(trunk, "embedding_size", None)
-        if form not in tuple(FORMS) or not is_whole_number(size, 1):
+        decoding, size = getattr(trunk, "decoding", None), getattr(trunk, "embedding_size", None)
+        if decoding not in tuple(DECODINGS) or not is_whole_number(size, 1):
             raise ValueError(
-                f"the trunk {type(trunk).__name__} has form {form!r} and embedding_size {size!r}; they must "
-                f"be one of {', '.join(FORMS)}, and a whole number"
+                f"the trunk {type(trunk).__name__} has decoding {decoding!r} and embedding_size {size!r}; they "
+                f"must be one of {', '.join(DECODINGS)}, and a whole number"
             )
         self.trunk = trunk
         self.policy_head = nn.Linear(size, self.num_targets + NUM_FRACTIONS)
@@ -69,8 +69,8 @@ class BoardPolicy(Policy):
     @property
     def bytes_of_row(self) -> int:
         """Bytes of the board that the trunk reads for a row."""
-        shape = FORMS[self.trunk.form](self.layout)
-        return math.prod(shape) * (1 if self.trunk.form == "owners" else 4)
+        shape = DECODINGS[self.trunk.decoding](self.layout)
+        return math.prod(shape) * (1 if self.trunk.decoding == "owners" else 4)
 
     def set_game(self, layout: ObsLayout, config: GameConfig) -> None:
         """Look at games of ``config`` from now on; ValueError unless ``layout`` is that of the network."""
@@ -90,10 +90,10 @@ class BoardPolicy(Policy):
         return self.trunk(boards, self.decoder.features(*tables, seats, games))
 
     def _boards(self, seen: Mapping[str, Tensor], seats: Tensor, games: Tensor | None) -> Tensor | None:
-        if self.trunk.form == "features":
+        if self.trunk.decoding == "features":
             return None
-        decode = getattr(self.decoder, self.trunk.form)
-        if self.trunk.form in ("owners", "onehot"):
+        decode = getattr(self.decoder, self.trunk.decoding)
+        if self.trunk.decoding in ("owners", "onehot"):
             return decode(seen["observations"], seats, games)
         return decode(seen["observations"], seats, seen["players"], seen["borders"], games)
 
@@ -114,7 +114,7 @@ class FeatureTrunk(nn.Module):
 
     """
 
-    form = "features"
+    decoding = "features"
 
     def __init__(self, layout: ObsLayout, config: GameConfig, width: int = 256, depth: int = 2) -> None:
         super().__init__()
@@ -141,7 +141,7 @@ class ReferenceTrunk(nn.Module):
 
     """
 
-    form = "owners"
+    decoding = "owners"
     embedding_size = 512
 
     def __init__(self, layout: ObsLayout, config: GameConfig) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import territorial
-from territorial.envs import observation_modes
+from territorial.envs import forms
 from territorial.observation.copies import NUM_LENT
 from tests.env.support import Sleeper
 
@@ -19,7 +19,7 @@ SHAPES = [(64, 64, 4), (50, 70, 3), (33, 130, 9), (16, 16, 2)]
 @pytest.fixture(autouse=True)
 def steps_make_copies(monkeypatch):
     """Small batches are copied within steps, as large ones are."""
-    monkeypatch.setattr(observation_modes, "LARGE", 0)
+    monkeypatch.setattr(forms, "LARGE", 0)
 
 
 def pair_of(shape, **keywords):
@@ -127,4 +127,4 @@ def test_a_second_thread_is_refused_and_a_step_that_fails_leaves_no_address_behi
 @pytest.mark.parametrize("count", [1, 64])
 def test_large_batches_alone_are_copied_within_steps(monkeypatch, count):
     monkeypatch.undo()
-    assert (territorial.make_vec(count, num_players=32)._mode.new_copies() is None) == (count == 1)
+    assert (territorial.make_vec(count, num_players=32)._form.new_copies() is None) == (count == 1)

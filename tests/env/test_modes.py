@@ -5,14 +5,14 @@ import copy
 import numpy as np
 import pytest
 
-from territorial.envs.observation_modes import MODES
+from territorial.envs.forms import FORMS
 from tests.env.support import play, small_env
 from tests.episodes import difference
 
 PLAYERS, SIDE = 4, 24
 
 
-@pytest.mark.parametrize("obs", MODES)
+@pytest.mark.parametrize("obs", FORMS)
 @pytest.mark.parametrize(("height", "width"), [(24, 24), (40, 33), (17, 100)])
 def test_spaces_hold_what_is_shown_and_nothing_shown_is_written_to_again(obs, height, width):
     """Widths need not be multiples of eight."""

@@ -9,13 +9,15 @@ from gymnasium import spaces
 
 import territorial
 from territorial import cli
+from territorial.envs.forms import FORMS, GameSizes
 from territorial.memory.plan import MB, BudgetError, in_mb
-from territorial.memory.predict import FORMS, flat_size, frame_bytes, game_bytes, pair_bytes, predict
+from territorial.memory.predict import SHOWN, config_of, flat_size, game_bytes, predict
 from territorial.memory.setup import Setup
 
 GB = 1024 * MB
 CONFIG = territorial.GameConfig(height=32, width=48, num_players=6)
 SMALL = Setup(height=32, width=48, num_players=6, frames=2, agent_seats=3)
+PACKED, PAIRS = (FORMS[form](GameSizes(config_of(SMALL), SMALL.layout)) for form in ("packed", "pairs"))
 
 
 def item(plan, name):
@@ -48,7 +50,7 @@ def test_a_game_has_the_bytes_of_state_and_observation_and_a_frame_those_of_its_
     assert game_bytes(SMALL) == held
     seen = game.reset()
     arrays = (seen.planes, seen.players, seen.borders, seen.globals)
-    assert frame_bytes(SMALL) == sum(array.nbytes for array in arrays)
+    assert PACKED.game_bytes == sum(array.nbytes for array in arrays)
 
 
 def test_a_row_of_pairs_has_the_bytes_of_its_arrays():
@@ -57,20 +59,20 @@ def test_a_row_of_pairs_has_the_bytes_of_its_arrays():
     (row, *_) = seen.values()
     assert row["own"].dtype == row["pairs"].dtype == np.float32
     parts = [row["own"], row["pairs"], row["targets"].astype(np.int32)]
-    assert pair_bytes() == sum(part.nbytes for part in parts) + np.hstack(row["action_mask"]).size
+    assert PAIRS.agent_bytes == sum(part.nbytes for part in parts)
 
 
 def test_pairs_have_rows_and_no_frames_or_buffers_of_boards():
     pairs, packed = (predict(of(env_runners=1), form) for form in ("pairs", "packed"))
-    rows = 64 * (3 * 3_000 + 3 * pair_bytes())
+    rows = 64 * (3 * 3_000 + 3 * PAIRS.agent_bytes)
     assert item(pairs, "experience").nbytes == rows
-    assert item(packed, "experience").nbytes == 64 * (frame_bytes(SMALL) + 3 * 3_000)
+    assert item(packed, "experience").nbytes == 64 * (PACKED.game_bytes + 3 * 3_000 + 3 * PACKED.agent_bytes)
     names = {part.name for part in pairs.items}
     assert "frames, stacked" not in names
     assert item(pairs, "rows, joined").nbytes == rows
     blind = territorial.VecGame(CONFIG, 1, observe=False, autoreset="disabled")
     assert item(pairs, "games").nbytes == sum(block.nbytes for block in blind.blocks)
-    assert item(pairs, "minibatch").nbytes == 16 * (pair_bytes() + 2 * 500_000 * 4)
+    assert item(pairs, "minibatch").nbytes == 16 * (PAIRS.agent_bytes + 2 * 500_000 * 4)
 
 
 def test_mixed_forms_have_the_frames_of_the_one_and_the_rows_of_the_other():
@@ -78,7 +80,7 @@ def test_mixed_forms_have_the_frames_of_the_one_and_the_rows_of_the_other():
     for plan, form in ((mixed[0], "packed"), (mixed[3], "pairs")):
         assert item(plan, "experience") == item(predict(SMALL, form), "experience")
     steps = [item(plan, "experience").nbytes for plan in mixed[:3]]
-    assert steps[1] - steps[0] == steps[2] - steps[1] == 32 * pair_bytes()
+    assert steps[1] - steps[0] == steps[2] - steps[1] == 32 * (PAIRS.agent_bytes - PACKED.agent_bytes)
     assert item(mixed[1], "games") == item(mixed[0], "games") != item(mixed[3], "games")
 
 
@@ -118,7 +120,7 @@ def test_what_is_shared_is_counted_once_and_bots_take_nothing():
     assert predict(of(capacity=300), "packed").of_one("runner", "built") == few.of_one("runner", "built")
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", [*SHOWN, "features"])
 @pytest.mark.parametrize("env_runners", [0, 1, 3])
 @pytest.mark.parametrize("learners", [0, 2])
 def test_sums_are_those_of_the_items(form, env_runners, learners):
@@ -225,7 +227,7 @@ def run(capsys, *arguments):
 def test_the_command_shows_all_forms_side_by_side(capsys):
     code, out, err = run(capsys, "--budget", "6GB")
     assert (code, err) == (0, "")
-    plans = [predict(Setup(), form) for form in FORMS]
+    plans = [predict(Setup(), form) for form in SHOWN]
     for plan in plans:
         for part in plan.items:
             assert part.name in out

@@ -82,22 +82,25 @@ def test_the_engine_observes_for_those_alone_who_look_at_boards():
             "obs has no entry 'rival'; it must be a form for all .* or a dict with one for each of main, sc",
         ),
         (
-            {"obs": {**FORMS, "scout": "features"}},
-            r"obs\['scout'\] is 'features'; it must be one of packed, pairs. Other forms are decoded",
+            {"obs": {**FORMS, "scout": "both"}},
+            r"obs\['scout'\] is 'both'; it must be one of packed, features, pooled, onehot, pairs$",
         ),
-        ({"frozen_obs": "boards"}, "frozen_obs is 'boards'; it must be one of packed, pairs, both, or None"),
+        ({"frozen_obs": "boards"}, "frozen_obs is 'boards'; it must be one of packed, .*, pairs, both$"),
         ({"action_format": "pair"}, "action_format is 'pair'"),
         (
             {"obs": "pair"},
-            r"obs is 'pair' \(did you mean 'pairs'\?\); it must be one of packed, pairs",
+            r"obs is 'pair' \(did you mean 'pairs'\?\); it must be one of packed, features",
         ),
         ({"num_candidates": 0}, "num_candidates is 0; it must be a whole number from 1 to 250"),
         ({"repeat": 0}, "repeat is 0; it must be a whole number"),
         (
             {"obs": dict.fromkeys(FORMS, "packed"), "action_format": "pairs"},
-            "action_format is 'pairs' and obs is {'main': 'packed', .*; it must be 'multi_discrete'",
+            "action_format is 'pairs' and obs is {'main': 'packed', .*; it must be one of multi_d",
         ),
-        ({"obs": dict.fromkeys(FORMS, "packed"), "num_candidates": 3}, "num_candidates is 3 and obs is 'pac"),
+        (
+            {"obs": dict.fromkeys(FORMS, "packed"), "num_candidates": 3},
+            "num_candidates is 3 and obs is {'main': 'pac",
+        ),
     ],
 )
 def test_forms_that_cannot_be_are_refused_by_name(changes, message):
@@ -110,7 +113,7 @@ def test_modules_that_do_not_read_the_form_are_refused(tmp_path):
         (
             "main",
             SmallModule,
-            "the module of 'main' is .*SmallModule.*, which reads boards, but 'main' has obs",
+            "the module of 'main' is .*SmallModule.*, which reads 'packed', but 'main' has obs",
         ),
         (
             "rival",
@@ -230,7 +233,7 @@ def test_frozen_seats_may_have_one_form_among_learners_of_both(tmp_path):
     given = {"module": MODULES, "store": str(tmp_path)}
     config = configure(PPOConfig(), entries(frozen_obs="packed"), **given)
     pool = config.rl_module_spec.rl_module_specs[POOL].model_config
-    assert (pool["form"], pool["architectures"]) == ("packed", (FeatureModule, SmallModule))
+    assert (pool["obs"], pool["architectures"]) == ("packed", (FeatureModule, SmallModule))
     with pytest.raises(
         TypeError, match=r"PairModule.* learns or is in architectures, and .* a subclass of BoardModule"
     ):

@@ -20,9 +20,10 @@ from ray.rllib.core.rl_module.rl_module import RLModule
 from rllib_adapters.league.callback import league_in
 from rllib_adapters.learning.algorithm_config import LearningOptions
 from rllib_adapters.modules.board import settings_of
+from rllib_adapters.networks import NETWORKS
 from rllib_adapters.train import cli as train_command
 from rllib_adapters.train import run
-from rllib_adapters.train.options import ACTIVATIONS, DEFAULT, PRESETS, Training
+from rllib_adapters.train.options import DEFAULT, PRESETS, Training
 from territorial import VecGame, cli
 from territorial.cli.options import UsageError
 from territorial.league import League, SnapshotStore
@@ -220,7 +221,7 @@ def test_a_full_disk_leaves_the_last_checkpoint_whole_wherever_it_is_met(tmp_pat
 
 
 def test_presets_are_runs():
-    assert {name: (training.num_players, training.memory_form) for name, training in PRESETS.items()} == {
+    assert {name: (training.num_players, training.net.obs) for name, training in PRESETS.items()} == {
         "quick": (4, "packed"),
         "pairs": (12, "pairs"),
         "features": (12, "packed"),
@@ -247,8 +248,8 @@ def test_the_numbers_of_a_row_that_networks_keep_are_those_that_are_predicted(ne
         kept[tensor.data_ptr()] = tensor.untyped_storage().nbytes()
         return tensor
 
-    module, settings = run.NETWORKS[network]
-    policy = module.make_policy({**settings_of(PRESETS[network].env_config()), **settings})
+    net = NETWORKS[network]
+    policy = net.module.make_policy({**settings_of(PRESETS[network].env_config()), **net.settings})
     game = VecGame(PRESETS[network].game(), 1)
     rows = {
         "pairs": (torch.zeros(1, 35), torch.zeros(1, 8, 26), torch.ones(1, 81)),
@@ -258,7 +259,7 @@ def test_the_numbers_of_a_row_that_networks_keep_are_those_that_are_predicted(ne
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
         policy(*rows[network])
     found = sum(nbytes for place, nbytes in kept.items() if place not in weights) / 4
-    assert found == pytest.approx(ACTIVATIONS[network], rel=0.1)
+    assert found == pytest.approx(net.activations, rel=0.1)
 
 
 def test_options_can_be_kept(tmp_path):

@@ -19,13 +19,13 @@ SMALL = GameConfig(height=32, width=40, num_players=5)
 
 
 class MeanTrunk(torch.nn.Module):
-    """Reads boards in any form, where there are any, and the features; as simple as can be."""
+    """Reads boards of any decoding, where there are any, and the features; as simple as can be."""
 
     embedding_size = 6
 
     def __init__(self, layout, config, form="owners"):
         super().__init__()
-        self.form = form
+        self.decoding = form
         planes = {"owners": layout.frames, "onehot": layout.frames * (layout.num_players + 1), "features": 0}
         channels = planes.get(form, 4 * layout.frames + 2)
         self.layer = torch.nn.Linear(channels + len(feature_names(config)), self.embedding_size)

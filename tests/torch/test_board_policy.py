@@ -6,7 +6,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from territorial import GameConfig
 from territorial.nets import BoardPolicy, FeatureTrunk, ReferenceTrunk
-from territorial.nets.board_policy import FORMS
+from territorial.nets.board_policy import DECODINGS
 from territorial.nets.policy import MASKED
 from tests.torch.support import SMALL, MeanTrunk, seen_by, whole
 
@@ -22,7 +22,7 @@ def test_the_reference_network_has_the_size_and_the_cost_that_it_promises():
     assert counter.get_total_flops() / 2 + lookups < 115e6  # a board; 200 million at most
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", DECODINGS)
 def test_rows_that_share_boards_give_what_rows_of_their_own_give(form):
     layout, seen = seen_by(SMALL, [1, 3, 5])
     policy = BoardPolicy(layout, SMALL, MeanTrunk(layout, SMALL, form))
@@ -67,7 +67,7 @@ def test_what_is_not_legal_is_never_drawn_and_all_numbers_are_finite(make):
 
 def test_bad_trunks_and_numbers_are_refused_by_name():
     layout, _ = seen_by(SMALL, [1])
-    with pytest.raises(ValueError, match="the trunk Linear has form None and embedding_size None"):
+    with pytest.raises(ValueError, match="the trunk Linear has decoding None and embedding_size None"):
         BoardPolicy(layout, SMALL, torch.nn.Linear(1, 1))
     with pytest.raises(ValueError, match="hold_probability is 1; it must lie between 0 and 1"):
         BoardPolicy(layout, SMALL, ReferenceTrunk(layout, SMALL), hold_probability=1)

@@ -1,18 +1,22 @@
-"""Forms of observations (``obs=``): their spaces and arrays.
+"""Forms of observations (``obs=``): their spaces, bytes and arrays.
 
 All are arrays by keys; environments hand them out as a flat dict, or as the array itself where there is one
-only. A mode is made once per environment and shows any seats of any games; what is the same for all agents of
-a game is there once a game.
+only. A form is made once per environment and shows any seats of any games; what is the same for all agents of
+a game is there once a game. ``FORMS`` has all of them by name, and ``register`` adds one. Environments, the
+adapters for RLlib and predictions of memory ask the form for all that depends on it.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Set
 from functools import cached_property
-from typing import ClassVar
+from math import prod
+from typing import ClassVar, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
+from territorial.config import GameConfig
 from territorial.decode import FeatureDecoder
 from territorial.decode.boards import Entries, onehot_shape, pooled_shape
 from territorial.decode.features import ROUNDING, limits
@@ -21,8 +25,9 @@ from territorial.engine.pair_observations import ShownRows, rows_shown
 from territorial.engine.vec_game import VecGame
 from territorial.envs.spaces import KEYS, from_zero_to, shortened
 from territorial.observation.action_encoding import num_targets
+from territorial.observation.action_formats import OF_CANDIDATES, OF_OWNERS
 from territorial.observation.copies import Copies
-from territorial.observation.layout import Column
+from territorial.observation.layout import Column, ObsLayout
 from territorial.observation.pair_columns import OWN, UNIT, PairColumn, pair_columns
 from territorial.observation.tables import Observations
 from territorial.typing import Arrays, Ints
@@ -33,34 +38,51 @@ LARGE = 2**21
 """Bytes of copies that are worth making within steps, past the caches: smaller ones stay in the caches."""
 
 
-class Mode(ABC):
-    """One form of observations. ``shows_boards`` says whether it needs boards from the engine, and
-    ``options`` which of the options below it heeds.
+class GameSizes(NamedTuple):
+    """Games that need not be made yet: enough of them for the spaces and the bytes of a form."""
+
+    config: GameConfig
+    layout: ObsLayout
+
+
+class Form(ABC):
+    """The base class of forms of observations; ``register`` puts a subclass into the table.
 
     Args:
-        game: whose observations are shown; its layout and config are those of all of them.
-        pool_factor: cells a side of the squares of the mode "pooled".
+        game: whose observations are shown; its layout and config are those of all of them. ``GameSizes`` do
+            for spaces and bytes.
+        pool_factor: cells a side of the squares of the form "pooled".
         zero_copy: True returns views of the engine's buffers where the form allows it; they are
             read-only and show the next step after the next step.
-        pair_rows: those of the mode "pairs"; None: by default.
+        pair_rows: those of the form "pairs"; None: by default.
 
     """
 
-    shows_boards: ClassVar[bool] = True
+    name: ClassVar[str]
+    """What ``obs`` calls it."""
+    shows_boards: ClassVar[bool] = False
+    """Whether it needs boards from the engine."""
+    reads_games: ClassVar[bool] = False
+    """Whether it reads the games as they stand, and nothing that the engine observes."""
     options: ClassVar[tuple[str, ...]] = ()
+    """The options below that it heeds, and ``obs_key`` where agents see one array."""
     shared: ClassVar[tuple[str, ...]] = ()
     """The keys whose arrays are the same for all agents of a game."""
+    fixed: ClassVar[tuple[str, ...]] = ()
+    """Those of them whose arrays stay as they are for a whole game."""
+    action_formats: ClassVar[tuple[str, ...]] = ("multi_discrete", "discrete", *OF_CANDIDATES)
+    """The formats of actions that fit RLlib's agents; the first is their default."""
     key: str = KEYS[0]
     """The key of the array, where an agent sees one only."""
 
     def __init__(
         self,
-        game: VecGame,
+        game: VecGame | GameSizes,
         pool_factor: int = 8,
         zero_copy: bool = False,
         pair_rows: ShownRows | None = None,
     ) -> None:
-        self.game = game
+        self.game = cast(VecGame, game)
         self.pair_rows = rows_shown(game.config) if pair_rows is None else pair_rows
         self.decoder = Decoder(game.layout, game.config)
         self.pool_factor = pool_factor
@@ -92,12 +114,51 @@ class Mode(ABC):
     def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
         """Return all other arrays, (N, ...) each: what ``seats``, 1..P, of ``games`` see."""
 
+    def _bytes_of(self, keys: Set[str]) -> int:
+        boxes = [self.keys()[key] for key in keys]
+        return sum(prod(box.shape) * np.dtype(box.dtype).itemsize for box in boxes)
 
-class PackedBoards(Mode):
+    @property
+    def game_bytes(self) -> int:
+        """Bytes of what a step shows to all agents of a game together."""
+        return self._bytes_of({*self.shared} - {*self.fixed})
+
+    @property
+    def agent_bytes(self) -> int:
+        """Bytes of what a step shows to an agent alone, without masks."""
+        return self._bytes_of(self.keys().keys() - {*self.shared})
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of what a network reads in a row of a minibatch, decoded."""
+        return self.agent_bytes
+
+
+FORMS: dict[str, type[Form]] = {}
+"""The forms by name; the first is the default."""
+
+
+def register(form: type[Form]) -> type[Form]:
+    """Add a form to the table, and return it: ``obs`` may name it from now on.
+
+    A process that RLlib starts must import the module that does so; it does if the form's RLModule is there.
+    ValueError for a name that another form has.
+    """
+    if FORMS.setdefault(form.name, form) is not form:
+        raise ValueError(f"the form {form.__name__} has the name {form.name!r}, which another form has")
+    return form
+
+
+@register
+class PackedBoards(Form):
     """The boards as bit planes and the tables, the same for all seats, and the seat that looks at them."""
 
+    name = "packed"
+    shows_boards = True
     options = ("zero_copy",)
     shared = ("observation", "terrain", "players", "borders", "globals")
+    fixed = ("terrain",)
+    action_formats = ("multi_discrete",)  # which the networks on boards have
 
     @cached_property
     def _are_made_in_steps(self) -> bool:
@@ -148,11 +209,18 @@ class PackedBoards(Mode):
         """Return the seats themselves."""
         return {"seat": seats[:, None].astype(np.int32)}
 
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of the owners of the cells of all frames, one byte each."""
+        layout = self.game.layout
+        return layout.frames * layout.height * layout.width
 
-class Features(Mode):
+
+@register
+class Features(Form):
     """One vector of numbers of about 0..1 and at most 8, see ``decode.FeatureDecoder``."""
 
-    shows_boards = False
+    name = "features"
     options = ("obs_key",)
 
     def keys(self) -> Keys:
@@ -165,9 +233,12 @@ class Features(Mode):
         return {self.key: self.decoder.features_unchecked(*tables, Entries(seats, games))}
 
 
-class Pooled(Mode):
+@register
+class Pooled(Form):
     """A few planes with a meaning at low resolution, see ``decode.numpy.Decoder.pooled``."""
 
+    name = "pooled"
+    shows_boards = True
     options = ("obs_key", "pool_factor")
 
     def keys(self) -> Keys:
@@ -180,9 +251,12 @@ class Pooled(Mode):
         return {self.key: self.decoder.pooled(seen.planes, seats, *tables, games, factor=factor)}
 
 
-class OneHot(Mode):
+@register
+class OneHot(Form):
     """One plane per owner and frame, see ``decode.numpy.Decoder.onehot``: megabytes for every agent."""
 
+    name = "onehot"
+    shows_boards = True
     options = ("obs_key",)
 
     def keys(self) -> Keys:
@@ -194,14 +268,17 @@ class OneHot(Mode):
         return {self.key: self.decoder.onehot(seen.planes, seats, games, dtype=np.int8)}
 
 
-class Pairs(Mode):
+@register
+class Pairs(Form):
     """Numbers of the seat and of each owner that it can name, read from the games as they stand.
 
     They are computed for those alone who are asked for, and no observation of the engine is needed.
     """
 
-    shows_boards = False
+    name = "pairs"
+    reads_games = True
     options = ("num_candidates", "num_allies")
+    action_formats = (*OF_CANDIDATES, *OF_OWNERS)
 
     def keys(self) -> Keys:
         """Return the spaces of the numbers, and of what an action against each candidate is."""
@@ -216,16 +293,6 @@ class Pairs(Mode):
     def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
         """Return the numbers as float32."""
         return self.game.pair_observer.observe(games, seats, self.pair_rows).as_floats()._asdict()
-
-
-MODES: dict[str, type[Mode]] = {
-    "packed": PackedBoards,
-    "features": Features,
-    "pooled": Pooled,
-    "onehot": OneHot,
-    "pairs": Pairs,
-}
-"""The modes by name; the first is the default."""
 
 
 def _highest(columns: tuple[Column, ...], high: dict[str, float]) -> npt.NDArray[np.float32]:
