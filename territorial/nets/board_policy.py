@@ -36,8 +36,8 @@ MakeTrunk = Callable[..., nn.Module]
 class BoardPolicy(Policy):
     """A policy in which every row looks at its own board, through a trunk.
 
-    The trunk is a module with two attributes, ``decoding``, one of ``DECODINGS``, and ``embedding_size``, D. It
-    is called with the boards so decoded (see ``decode.torch.Decoder``; factor 8 for "pooled"; None for
+    The trunk is a module with two attributes, ``decoding``, one of ``DECODINGS``, and ``embedding_size``, D.
+    It is called with the boards so decoded (see ``decode.torch.Decoder``; factor 8 for "pooled"; None for
     "features") and the features, float32 (N, features), and returns float32 (N, D).
 
     Args:
@@ -55,8 +55,8 @@ class BoardPolicy(Policy):
         decoding, size = getattr(trunk, "decoding", None), getattr(trunk, "embedding_size", None)
         if decoding not in tuple(DECODINGS) or not is_whole_number(size, 1):
             raise ValueError(
-                f"the trunk {type(trunk).__name__} has decoding {decoding!r} and embedding_size {size!r}; they "
-                f"must be one of {', '.join(DECODINGS)}, and a whole number"
+                f"the trunk {type(trunk).__name__} has decoding {decoding!r} and embedding_size {size!r}; "
+                f"they must be one of {', '.join(DECODINGS)}, and a whole number"
             )
         self.trunk = trunk
         self.policy_head = nn.Linear(size, self.num_targets + NUM_FRACTIONS)
