@@ -61,7 +61,7 @@ class TerritorialConfig(AlgorithmConfig):
 
     def __init__(self, algo_class: type | None = None) -> None:
         super().__init__(algo_class=algo_class or self.algorithm)
-        self.league_keeper: Any = None
+        self.league_callback: Any = None
         """The ``LeagueCallback`` of a run that is to begin; None: there is no league."""
         self.is_in_algorithm = False
         """True in the copy that one of this package's algorithms was built with."""
