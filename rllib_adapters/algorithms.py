@@ -70,7 +70,7 @@ class TerritorialAlgorithm(Algorithm):
     @classmethod
     def get_default_config(cls) -> AlgorithmConfig:
         """Return a configuration with all settings at their defaults."""
-        return next(kind for kind in TerritorialConfig.kinds.values() if issubclass(cls, kind.algorithm))()
+        return next(kind for kind in CONFIGS.values() if issubclass(cls, kind.algorithm))()
 
     def setup(self, config: Any) -> None:
         """Build everything, and begin the run of a league; called by RLlib."""
@@ -278,6 +278,14 @@ REASONS = {
 """Why an algorithm is not among those, by its name."""
 
 
+CONFIGS: dict[type, type[TerritorialConfig]] = {
+    PPOConfig: TerritorialPPOConfig,
+    IMPALAConfig: TerritorialIMPALAConfig,
+    APPOConfig: TerritorialAPPOConfig,
+}
+"""The configurations of this package by those of RLlib that they extend."""
+
+
 def to_territorial_config(config: AlgorithmConfig) -> TerritorialConfig:
     """Return a configuration of this package with all settings of ``config``, which stays as it is.
 
@@ -292,12 +300,11 @@ def to_territorial_config(config: AlgorithmConfig) -> TerritorialConfig:
     if isinstance(config, TerritorialConfig):
         return config.copy(copy_frozen=False)
     name = getattr(config.algo_class, "__name__", type(config).__name__.removesuffix("Config"))
-    kinds = TerritorialConfig.kinds
-    base = next((kinds[theirs] for theirs in type(config).__mro__ if theirs in kinds), None)
+    base = next((CONFIGS[theirs] for theirs in type(config).__mro__ if theirs in CONFIGS), None)
     if base is None:
         reason = REASONS.get(name, "it was not tested with boards that agents share")
         raise ValueError(f"the algorithm {name} cannot be configured: {reason}; use PPO, IMPALA or APPO")
-    kind = kinds.get(type(config))
+    kind = CONFIGS.get(type(config))
     if kind is None or config.algo_class not in (None, *kind.algorithm.__mro__):
         raise ValueError(
             f"the configuration is a {type(config).__qualname__} for {config.algo_class}; derive the "

@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from ray.rllib.algorithms.algorithm_config import NOT_SERIALIZABLE, AlgorithmConfig
 
@@ -46,18 +46,10 @@ class TerritorialConfig(AlgorithmConfig):
     one a step: ``minibatch_size`` may be as many times ``train_batch_size_per_learner``.
     """
 
-    kinds: ClassVar[dict[type, type[TerritorialConfig]]] = {}
-    """The configurations of this package by those of RLlib's that they are made of; subclasses enter it."""
     algorithm: type
     runners: tuple[type, ...]
     learner: type
     learning_options = LearningOptions()
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        for base in cls.__bases__:
-            if issubclass(base, AlgorithmConfig) and not issubclass(base, TerritorialConfig):
-                cls.kinds[base] = cls
 
     def __init__(self, algo_class: type | None = None) -> None:
         super().__init__(algo_class=algo_class or self.algorithm)
