@@ -56,5 +56,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Return the public names, which is what tab completion offers."""
+    """Return the public names, for tab completion."""
     return sorted(__all__)

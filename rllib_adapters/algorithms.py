@@ -22,7 +22,7 @@ from rllib_adapters import ray_private
 from rllib_adapters.envs.batch import taken_from
 from rllib_adapters.envs.env_config import POOL, EnvConfig
 from rllib_adapters.league.control import check_snapshots, league_of, set_league
-from rllib_adapters.league.curriculum import go_over, play
+from rllib_adapters.league.curriculum import apply_settings, go_over
 from rllib_adapters.learning.algorithm_config import TerritorialConfig
 from rllib_adapters.learning.learners import (
     TerritorialAPPOLearner,
@@ -62,7 +62,7 @@ class TerritorialAlgorithm(Algorithm):
         trial = config.get(TRIAL_INFO) if isinstance(config, dict) else None
         self._trial = None if trial is None else str(trial.trial_id)
         self._moved_to = None if store is None else store_of(store)
-        self.keeper: Any = None
+        self.league_callback: Any = None
         """The ``LeagueCallback``; None: there is no league."""
         own = config.copy(copy_frozen=False) if isinstance(config, AlgorithmConfig) else config
         super().__init__(own, env, **kwargs)
@@ -70,18 +70,18 @@ class TerritorialAlgorithm(Algorithm):
     @classmethod
     def get_default_config(cls) -> AlgorithmConfig:
         """Return a configuration with all settings at their defaults."""
-        return next(kind for kind in TerritorialConfig.kinds.values() if issubclass(cls, kind.algorithm))()
+        return next(kind for kind in CONFIGS.values() if issubclass(cls, kind.algorithm))()
 
     def setup(self, config: Any) -> None:
         """Build everything, and begin the run of a league; called by RLlib."""
-        self.config.__dict__.update(is_in_algorithm=True, league_keeper=None)
-        self.keeper = config.league_keeper
+        self.config.__dict__.update(is_in_algorithm=True, league_callback=None)
+        self.league_callback = config.league_callback
         try:
             self._take_store()
             super().setup(config)
             self.config.prepare(self)
-            if self.keeper is not None:
-                self.keeper.begin(self)
+            if self.league_callback is not None:
+                self.league_callback.begin(self)
         except BaseException:
             self._release()
             raise
@@ -89,26 +89,26 @@ class TerritorialAlgorithm(Algorithm):
     def _take_store(self) -> None:
         """Have the pool and the league play what is in the store of this run."""
         store = self._moved_to
-        if self.keeper is not None:
-            store = self.keeper.place(self._moved_to, self._trial)
+        if self.league_callback is not None:
+            store = self.league_callback.place(self._moved_to, self._trial)
         if store is not None:
             move_store(self.config, store)
         check_store(self.config)
-        if self.keeper is not None and not self.keeper.goes_on:
-            self.keeper.hold()
+        if self.league_callback is not None and not self.league_callback.goes_on:
+            self.league_callback.lock_store()
 
     def _release(self) -> None:
-        if self.keeper is not None:
-            self.keeper.release()
+        if self.league_callback is not None:
+            self.league_callback.release()
 
     def step(self) -> Any:
         """Train for an iteration, then bring the league up to date; called by RLlib."""
-        if self.keeper is not None:
-            self.keeper.hold()
+        if self.league_callback is not None:
+            self.league_callback.lock_store()
         check_snapshots(self.config, league_of(self))
         result = super().step()
-        if self.keeper is not None:
-            result[LEAGUE] = self.keeper.update(self, self.iteration + 1)
+        if self.league_callback is not None:
+            result[LEAGUE] = self.league_callback.update(self, self.iteration + 1)
         return result
 
     def restore_env_runners(self, env_runner_group: Any) -> list[int]:
@@ -118,7 +118,7 @@ class TerritorialAlgorithm(Algorithm):
             is_evaluation = env_runner_group is self.eval_env_runner_group
             config = self.evaluation_config if is_evaluation else self.config
             env_runner_group.foreach_env_runner(
-                partial(play, env_config=dict(config.env_config)),
+                partial(apply_settings, env_config=dict(config.env_config)),
                 remote_worker_ids=restored,
                 local_env_runner=False,
             )
@@ -129,15 +129,15 @@ class TerritorialAlgorithm(Algorithm):
     def get_ctor_args_and_kwargs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return what an algorithm that goes on from a checkpoint is made with; called by RLlib."""
         (config,), kwargs = super().get_ctor_args_and_kwargs()
-        return ({**config, "league_keeper": self.keeper},), kwargs
+        return ({**config, "league_callback": self.league_callback},), kwargs
 
     def get_state(self, components: Any = None, *, not_components: Any = None, **kwargs: Any) -> Any:
         """Return the state of the algorithm, of its games and of its league; called by RLlib."""
         state = super().get_state(components, not_components=not_components, **kwargs)
         if self._check_component(GAMES, components, not_components):
             state[GAMES] = dict(self.config.env_config)
-        if self.keeper is not None and self._check_component(LEAGUE, components, not_components):
-            state[LEAGUE] = self.keeper.get_state()
+        if self.league_callback is not None and self._check_component(LEAGUE, components, not_components):
+            state[LEAGUE] = self.league_callback.get_state()
         return state
 
     def set_state(self, state: Any) -> None:
@@ -146,8 +146,8 @@ class TerritorialAlgorithm(Algorithm):
             super().set_state(state)
         if GAMES in state:
             set_games(self, state[GAMES])
-        if self.keeper is not None and LEAGUE in state:
-            self.keeper.set_state(self, state[LEAGUE])
+        if self.league_callback is not None and LEAGUE in state:
+            self.league_callback.set_state(self, state[LEAGUE])
         if GAMES in state:  # which weights alone, of set_weights(), have not
             for group in _groups(self):
                 group.foreach_env_runner(_begin_new)
@@ -278,6 +278,14 @@ REASONS = {
 """Why an algorithm is not among those, by its name."""
 
 
+CONFIGS: dict[type, type[TerritorialConfig]] = {
+    PPOConfig: TerritorialPPOConfig,
+    IMPALAConfig: TerritorialIMPALAConfig,
+    APPOConfig: TerritorialAPPOConfig,
+}
+"""The configurations of this package by those of RLlib that they extend."""
+
+
 def to_territorial_config(config: AlgorithmConfig) -> TerritorialConfig:
     """Return a configuration of this package with all settings of ``config``, which stays as it is.
 
@@ -292,12 +300,11 @@ def to_territorial_config(config: AlgorithmConfig) -> TerritorialConfig:
     if isinstance(config, TerritorialConfig):
         return config.copy(copy_frozen=False)
     name = getattr(config.algo_class, "__name__", type(config).__name__.removesuffix("Config"))
-    kinds = TerritorialConfig.kinds
-    base = next((kinds[theirs] for theirs in type(config).__mro__ if theirs in kinds), None)
+    base = next((CONFIGS[theirs] for theirs in type(config).__mro__ if theirs in CONFIGS), None)
     if base is None:
         reason = REASONS.get(name, "it was not tested with boards that agents share")
         raise ValueError(f"the algorithm {name} cannot be configured: {reason}; use PPO, IMPALA or APPO")
-    kind = kinds.get(type(config))
+    kind = CONFIGS.get(type(config))
     if kind is None or config.algo_class not in (None, *kind.algorithm.__mro__):
         raise ValueError(
             f"the configuration is a {type(config).__qualname__} for {config.algo_class}; derive the "
@@ -337,7 +344,7 @@ def newer_weights(algorithm: Any) -> Iterator[None]:
 def set_games(algorithm: Any, env_config: Mapping[str, Any]) -> None:
     """Let an algorithm play the games of an ``env_config``; who plays is a kept league's to say."""
     present, wanted = algorithm.config.env_config, dict(env_config)
-    table = league_of(algorithm) if algorithm.keeper else EnvConfig.from_config(wanted).table
+    table = league_of(algorithm) if algorithm.league_callback else EnvConfig.from_config(wanted).table
     if "store" in present:
         wanted["store"] = present["store"]
     if _others(present) != _others(wanted):

@@ -178,9 +178,9 @@ def configure_league(
             PairPolicy.load(start)
         except OSError as error:
             raise ValueError(f"start is {str(start)!r}, which cannot be read: {error.strerror}") from None
-    keeper = LeagueCallback(league, store_of(store), "" if start is None else os.path.abspath(start))
-    own = configure(config, {**env_config, "league": league.table()}, store=keeper.store, **options)
-    own.league_keeper = keeper
+    league_callback = LeagueCallback(league, store_of(store), "" if start is None else os.path.abspath(start))
+    own = configure(config, {**env_config, "league": league.table()}, store=league_callback.store, **options)
+    own.league_callback = league_callback
     return own
 
 

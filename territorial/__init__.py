@@ -55,5 +55,5 @@ PUBLIC_PACKAGES = ("decode", "league", "render", "replay")
 
 
 def __dir__() -> list[str]:
-    """Return the public names, which is what tab completion offers."""
+    """Return the public names, for tab completion."""
     return sorted((*__all__, *PUBLIC_PACKAGES))

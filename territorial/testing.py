@@ -94,7 +94,7 @@ def check_env(make: Callable[[], Any], seed: int = 0, *, max_steps: int = 500) -
 def _in_parallel_form(
     make: Callable[[], Any], max_steps: int
 ) -> tuple[Callable[[], Any], str, Callable[[Any], Any]]:
-    """Return what makes the environment in the parallel form, and the name and check of its own library."""
+    """Return a maker of the environment in parallel form, and the name and check of its own library."""
     if not callable(make):
         raise TypeError(f"make is {make!r}; it must be a function that returns a new environment")
     env = make()
@@ -136,7 +136,7 @@ class _OneAgent:
 
 
 def _asked(what: str, call: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what a call gives; AssertionError, whose text begins with ``what``, for any error of it."""
+    """Return the result of a call; AssertionError, beginning with ``what``, for any error of it."""
     try:
         return call(*arguments)
     except Exception as error:
@@ -145,7 +145,7 @@ def _asked(what: str, call: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _parts(returned: Any, names: Sequence[str]) -> Any:
-    """Return what a call ``returned``, as many parts as there are ``names``."""
+    """Return the parts of a call's result ``returned``, as many as there are ``names``."""
     is_tuple = isinstance(returned, (tuple, list))
     kinds = [type(part).__name__ for part in (returned if is_tuple else [returned])]
     _need(is_tuple and len(kinds) == len(names), f"it returns {kinds}; it must return {', '.join(names)}")
@@ -153,7 +153,7 @@ def _parts(returned: Any, names: Sequence[str]) -> Any:
 
 
 def _returned(env: Any, names: Sequence[str], acted: Iterable[Any], parts: Any) -> Step:
-    """Return what a call returned: ``names``, by agents that ``acted``, and some by those that act next."""
+    """Return the result of a call: ``names``, by agents that ``acted``, and some by agents that act next."""
     step = Step(**dict(zip(names, _parts(parts, names), strict=True)))
     _need(isinstance(env.agents, list), f"agents is {env.agents!r}; it must be a list")
     for name in names:
@@ -172,7 +172,7 @@ def _reset(env: Any, seed: int) -> Step:
 
 
 def _episode(env: Any, seed: int, max_steps: int) -> Iterator[tuple[dict[Any, Any], Step]]:
-    """Play at random by the masks; yield actions and what they led to, first the reset without actions."""
+    """Play at random by the masks; yield actions and results, first the reset without actions."""
     rng = np.random.default_rng(seed)
     step = _asked(f"reset(seed={seed})", _reset, env, seed)
     yield {}, step
@@ -225,7 +225,7 @@ def _mask_parts(space: Any, mask: Any) -> list[np.ndarray[Any, Any]]:
 
 
 class _Before(NamedTuple):
-    """What a step is compared with; ``kept`` is a copy of the observations, made before that step."""
+    """The step before, for comparison; ``kept`` is a copy of its observations, made before the step."""
 
     step: Step
     kept: Any
@@ -233,7 +233,7 @@ class _Before(NamedTuple):
 
 
 def _check_episode(env: Any, seed: int, max_steps: int) -> set[str]:
-    """Raise AssertionError for what is wrong with a step; return what all show of the environment."""
+    """Raise AssertionError for a faulty step; return the traits that all steps show."""
     before, traits = None, set[str]()
     for number, (_, step) in enumerate(_episode(env, seed, max_steps)):
         if before is not None:
@@ -247,7 +247,7 @@ def _check_episode(env: Any, seed: int, max_steps: int) -> set[str]:
 
 
 def _check_agent(env: Any, agent: Any, step: Step, before: _Before | None) -> None:
-    """Check what a step shows to an agent."""
+    """Check the results of a step for one agent."""
     observation, info = step.observations[agent], step.infos[agent]
     space, acts = env.observation_space(agent), env.action_space(agent)
     _need(isinstance(info, Mapping), f"its info is {info!r}; it must be a dict")
@@ -281,7 +281,7 @@ def _check_ends(step: Step, before: _Before, agent: Any, agents: list[Any]) -> N
 
 
 def _traits(step: Step, before: _Before | None, agents: list[Any]) -> set[str]:
-    """Return what a step shows of where masks are, and whether eliminated agents are removed."""
+    """Return the place of masks in a step, and whether eliminated agents are removed."""
     shown = [next(iter(part.values()), None) for part in (step.observations, step.infos)]
     in_obs, in_info = (isinstance(part, Mapping) and MASK in part for part in shown)
     found = "observations" if in_obs else "infos" if in_info else ""

@@ -367,7 +367,7 @@ def open_all(algorithm: Any, names: list[str]) -> None:
     def read(runner: Any) -> int:
         is_batch, envs = hasattr(runner.env, "game"), runner.env.envs
         batches = [runner.env] if is_batch else [env.unwrapped.batch for env in envs]
-        in_engine = {name for name in names if all(one._house.network(name) for one in batches)}
+        in_engine = {name for name in names if all(one._registry.network(name) for one in batches)}
         opponents = runner.module[POOL].opponents
         opponents.keep(sorted(set(names) - in_engine))
         return len(in_engine) + pages_read(opponents)

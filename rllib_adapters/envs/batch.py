@@ -217,7 +217,7 @@ class TerritorialBatchEnv(WritableArrays, VectorMultiAgentEnv):
         self._learn_on: dict[str, Bools] = {}  # the same of ``who``
         self.outcomes: deque[Outcome] = deque(maxlen=MOST)
         """The games that are over and have not been taken, in the order in which they ended."""
-        self._house = BotRegistry(options)
+        self._registry = BotRegistry(options)
         self.envs = [GameView(options, seen, acts, partial(self._set_next, k)) for k in range(num_envs)]
         for view in self.envs:
             view.seed_with(int(np.random.SeedSequence().generate_state(1, np.uint64)[0]))
@@ -303,7 +303,7 @@ class TerritorialBatchEnv(WritableArrays, VectorMultiAgentEnv):
             self._learn_on = {form: learns[self.who] for form, learns in self._learns_on.items()}
 
     def _set_next(self, k: int, view: GameView) -> list[bool]:
-        seats = self._house.seats(view.next_players, view.league)
+        seats = self._registry.seats(view.next_players, view.league)
         self.game.set_next_game(k, seats, view.next_seed)
         dealt = zip(view.next_players, seats, strict=True)
         return [player.kind == "snapshot" and not isinstance(seat, Network) for player, seat in dealt]

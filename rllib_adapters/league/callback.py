@@ -25,15 +25,15 @@ START = "-start"
 
 def league_in(algorithm: Algorithm) -> League:
     """Return the league that the algorithm plays, as it is now; ValueError if there is none."""
-    return keeper_of(algorithm).league
+    return league_callback_of(algorithm).league
 
 
-def keeper_of(algorithm: Algorithm) -> LeagueCallback:
+def league_callback_of(algorithm: Algorithm) -> LeagueCallback:
     """Return the ``LeagueCallback`` of an algorithm; ValueError if it has none."""
-    keeper = getattr(algorithm, "keeper", None)
-    if keeper is None:
+    league_callback = getattr(algorithm, "league_callback", None)
+    if league_callback is None:
         raise ValueError("the algorithm has no league: make its config with configure_league(...)")
-    return keeper
+    return league_callback
 
 
 class LeagueCallback:
@@ -62,7 +62,7 @@ class LeagueCallback:
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_held": None}
 
-    def hold(self) -> None:
+    def lock_store(self) -> None:
         """Be the one run that writes to the store, until :meth:`release`; StoreInUseError if another does.
 
         A new run is that from its beginning, one that goes on from a checkpoint from its first iteration, or
@@ -141,7 +141,7 @@ class LeagueCallback:
         To be called when no checkpoint needs them any more; games in progress play on with them. What others
         have put into the store stays there.
         """
-        self.hold()
+        self.lock_store()
         starts = {f"{name}{START}" for name in self.league.steps}
         kept = {*self.league.snapshots, *needed, *starts}
         gone = [name for name in self.store.names() if name not in kept and self._is_own(name)]
@@ -164,7 +164,7 @@ class LeagueCallback:
         there = Path(state["store"])
         for name in self.league.snapshots:
             if name not in self.store and there.is_dir():
-                self.hold()
+                self.lock_store()
                 weights = SnapshotStore(there).load(name)
                 network = SnapshotStore(there).network(name)
                 content = None if network is None else [network.path.read_bytes()]
@@ -181,7 +181,7 @@ class LeagueCallback:
         return frozen.name
 
     def _keep(self, algorithm: Algorithm, learner: str, name: str, *, replace: bool = False) -> None:
-        self.hold()
+        self.lock_store()
         about: dict[str, Any] = {"run": self.run, "learner": learner, "step": self.league.steps[learner]}
         freeze(algorithm, self.store, name, module=learner, replace=replace, **about)
 

@@ -48,10 +48,10 @@ def go_over(algorithm: Algorithm, wanted: Mapping[str, Any]) -> None:
     _check(algorithm, present, options)
     own = evaluation_entries(algorithm.config)
     evaluated = None if own is None else changed_entries(wanted, own)
-    algorithm.env_runner_group.foreach_env_runner(partial(play, env_config=wanted))
+    algorithm.env_runner_group.foreach_env_runner(partial(apply_settings, env_config=wanted))
     _remember(algorithm.config, wanted)
     if algorithm.eval_env_runner_group and evaluated is not None:
-        algorithm.eval_env_runner_group.foreach_env_runner(partial(play, env_config=evaluated))
+        algorithm.eval_env_runner_group.foreach_env_runner(partial(apply_settings, env_config=evaluated))
         _remember(algorithm.evaluation_config, evaluated)
     algorithm.learner_group.foreach_learner(lambda learner: _resize(learner.module, None, wanted))
 
@@ -82,7 +82,7 @@ def _check(algorithm: Algorithm, present: EnvConfig, wanted: EnvConfig) -> None:
             spec.module_class.make_policy(spec.model_config).set_game(wanted.layout, wanted.config)
 
 
-def play(runner: Any, env_config: Mapping[str, Any]) -> None:
+def apply_settings(runner: Any, env_config: Mapping[str, Any]) -> None:
     """Have a runner make new games, and its modules look at them."""
     before = EnvConfig.from_config(runner.config.env_config).layout
     _remember(runner.config, env_config)

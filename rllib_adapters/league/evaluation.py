@@ -208,7 +208,7 @@ class SharedStore(SnapshotStore):
         return SharedStore(self._home_path / name, cache=self._cache)
 
     def _about(self, name: str) -> About:
-        """As ``SnapshotStore._about``; what has changed in the home store is fetched again."""
+        """As ``SnapshotStore._about``; entries that changed in the home store are fetched again."""
         self._forget_old(name)
         return super()._about(name)
 
@@ -219,7 +219,7 @@ class SharedStore(SnapshotStore):
         return packed
 
     def _forget_old(self, name: str) -> None:
-        """Remove what was fetched under ``name`` if there is another snapshot of that name at home."""
+        """Remove the fetched snapshot ``name`` if the home store has another one of that name."""
         if self.fetch is None or name not in self:
             return
         there = ray.get(self._sender.about.remote(name))

@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from ray.rllib.algorithms.algorithm_config import NOT_SERIALIZABLE, AlgorithmConfig
 
@@ -27,7 +27,7 @@ from territorial.league import SnapshotStore
 class LearningOptions:
     """The options of ``TerritorialConfig.learning``, which says what they mean."""
 
-    share: float = option(1.0, "part of the rows that is learned from", 0.001, 1)
+    share: float = option(1.0, "fraction of the rows that an update uses, drawn by priority", 0.001, 1)
     bf16: bool = False
     sampled_values: bool = True
     held_rows: bool = True
@@ -46,22 +46,14 @@ class TerritorialConfig(AlgorithmConfig):
     one a step: ``minibatch_size`` may be as many times ``train_batch_size_per_learner``.
     """
 
-    kinds: ClassVar[dict[type, type[TerritorialConfig]]] = {}
-    """The configurations of this package by those of RLlib's that they are made of; subclasses enter it."""
     algorithm: type
     runners: tuple[type, ...]
     learner: type
     learning_options = LearningOptions()
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        for base in cls.__bases__:
-            if issubclass(base, AlgorithmConfig) and not issubclass(base, TerritorialConfig):
-                cls.kinds[base] = cls
-
     def __init__(self, algo_class: type | None = None) -> None:
         super().__init__(algo_class=algo_class or self.algorithm)
-        self.league_keeper: Any = None
+        self.league_callback: Any = None
         """The ``LeagueCallback`` of a run that is to begin; None: there is no league."""
         self.is_in_algorithm = False
         """True in the copy that one of this package's algorithms was built with."""
@@ -79,7 +71,7 @@ class TerritorialConfig(AlgorithmConfig):
         """Set how learners learn, and return the configuration; other options stay as they are.
 
         Args:
-            share: part of the rows that is learned from; default 1. Rows are drawn for every train batch,
+            share: fraction of the rows that an update uses; default 1. Rows are drawn for every train batch,
                 those more often that have a large advantage and an unlikely action. They are weighted so that
                 the expected gradient is that of all rows. PPO alone has it.
             bf16: whether networks compute in bfloat16 when they learn, which pays for large ones; losses and

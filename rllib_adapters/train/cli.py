@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rllib_adapters.requirements import INSTALL
-from rllib_adapters.train.options import DEFAULT, LIMITS, OPTIONS, PRESETS, Training, check_new
+from rllib_adapters.train.options import DEFAULT, LIMITS, PRESETS, RUN_FILE, Training, check_new
 from territorial._log import LOG, elapsed
 from territorial.cli import options
 from territorial.cli.options import UsageError
@@ -96,7 +96,7 @@ def run(parsed: argparse.Namespace) -> int:
     except ImportError as error:
         raise UsageError(f"training needs Ray: {INSTALL} ({error})") from None
     try:
-        kept = training or Training.read(folder / OPTIONS)
+        kept = training or Training.read(folder / RUN_FILE)
     except (OSError, ValueError):
         kept = None  # it cannot be resumed, which is reported later
     if kept is not None:
@@ -128,7 +128,7 @@ def _start_ray(runs: Any, address: str | None, runners: int) -> None:
 def _check_folder(folder: Path, *, goes_on: bool) -> None:
     """Raise UsageError for a folder that a run cannot be in, before anything takes time."""
     if goes_on:
-        if not (folder / OPTIONS).exists():
+        if not (folder / RUN_FILE).exists():
             raise UsageError(f"argument RUN: there is no run in {str(folder)!r} that could be resumed")
         return
     try:

@@ -20,7 +20,7 @@ from territorial.memory.setup import Setup
 
 BOUNDS = Bounds(nbytes=2**16, values=1000)
 """Of a file of options."""
-OPTIONS = "run.json"
+RUN_FILE = "run.json"
 """The file of a run's folder that has them."""
 LIMITS = ("iterations", "minutes", "memory_mb")
 """Fields that may be given again when a run is resumed."""
@@ -186,9 +186,9 @@ class Training:
 
 def check_new(folder: Path) -> None:
     """Raise FileExistsError for a folder with files that a new run would remove or replace."""
-    if own_file(folder / OPTIONS).exists():
+    if own_file(folder / RUN_FILE).exists():
         raise FileExistsError(errno.EEXIST, "there is already a run; --resume resumes it", str(folder))
-    check_unused(folder, (SNAPSHOTS, CHECKPOINTS, PROGRESS), OPTIONS)
+    check_unused(folder, (SNAPSHOTS, CHECKPOINTS, PROGRESS), RUN_FILE)
 
 
 PRESETS = {

@@ -22,7 +22,7 @@ from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters.configuration import configure_league
-from rllib_adapters.league.callback import keeper_of, league_in
+from rllib_adapters.league.callback import league_callback_of, league_in
 from rllib_adapters.league.control import freeze
 from rllib_adapters.league.evaluation import SharedStore, search_path
 from rllib_adapters.modules.board import settings_of
@@ -30,8 +30,8 @@ from rllib_adapters.train.options import (
     BOUNDS,
     CHECKPOINTS,
     OF_WHAT_COMES,
-    OPTIONS,
     PROGRESS,
+    RUN_FILE,
     SNAPSHOTS,
     Training,
     check_new,
@@ -88,7 +88,7 @@ class Run:
     ) -> None:
         self.folder = folder.absolute()
         goes_on = training is None
-        chosen = Training.read(self.folder / OPTIONS) if training is None else training
+        chosen = Training.read(self.folder / RUN_FILE) if training is None else training
         self.training = Training(**{**vars(chosen), **limits})
         own_folder(self.folder)
         self.checkpoints = Checkpoints(self.folder / CHECKPOINTS, keep=self.training.keep)
@@ -99,7 +99,7 @@ class Run:
             latest = self._found() if goes_on else None
             if not goes_on:  # from here on, the folder can be resumed
                 check_new(self.folder)
-                self.training.write(own_file(self.folder / OPTIONS))
+                self.training.write(own_file(self.folder / RUN_FILE))
         if latest is not None:
             self._seconds, logged, options = _state_in(latest / STATE)
             self._check_options(latest, options)
@@ -109,7 +109,7 @@ class Run:
             with self._guard():
                 self.algorithm = self._build() if latest is None else self._restore(latest)
             unless_it_stands.callback(self.algorithm.stop)
-            self.training.write(own_file(self.folder / OPTIONS))
+            self.training.write(own_file(self.folder / RUN_FILE))
             self._log = _Log(self.folder, logged)
             unless_it_stands.pop_all()
 
@@ -120,7 +120,7 @@ class Run:
         with contextlib.suppress(StoreInUseError), only_writer(self.store.path):
             for name in self.store.names():
                 self.store.remove(name)
-            (self.folder / OPTIONS).unlink()
+            (self.folder / RUN_FILE).unlink()
 
     def _found(self) -> Path | None:
         """Return the newest complete checkpoint; without any, the run begins again from nothing."""
@@ -151,7 +151,7 @@ class Run:
         for name, value in vars(self.training).items():
             if name not in OF_WHAT_COMES and began.get(name, value) != value:
                 raise ValueError(
-                    f"{str(self.folder / OPTIONS)!r} has {name} = {shown(value)}; the run of "
+                    f"{str(self.folder / RUN_FILE)!r} has {name} = {shown(value)}; the run of "
                     f"{checkpoint.name} began with {shown(began[name])}. Use that value or start another run"
                 )
 
@@ -207,7 +207,7 @@ class Run:
         except Exception as error:  # whatever RLlib makes of files that do not fit
             reason = f"{type(error).__name__}: {error}"
             raise ValueError(f"{latest} cannot be restored: {reason}") from error
-        keeper_of(algorithm).hold()  # before anything of the run is changed
+        league_callback_of(algorithm).lock_store()  # before anything of the run is changed
         kept = League.load(latest / LEAGUE)
         if kept.to_bytes() != league_in(algorithm).to_bytes():
             raise ValueError(
@@ -296,7 +296,7 @@ class Run:
         if iteration not in self.checkpoints.steps():
             self.checkpoints.write(iteration, self._fill)
             kept = [League.load(self.checkpoints.at(step) / LEAGUE) for step in self.checkpoints.steps()]
-            keeper_of(self.algorithm).clean({name for league in kept for name in league.snapshots})
+            league_callback_of(self.algorithm).clean({name for league in kept for name in league.snapshots})
 
     def close(self) -> None:
         """Stop the algorithm."""

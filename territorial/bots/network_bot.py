@@ -147,7 +147,7 @@ class Network:
 
 
 def _loaded(path: str, shown: str, digest: str, temperature: float | None, interval: int | None) -> Network:
-    """Return the network of a pickle, whose file must still be what it was."""
+    """Return the network of a pickle; its file must be unchanged."""
     try:
         network = Network(path, temperature=temperature, interval=interval)
     except FileNotFoundError as error:

@@ -246,7 +246,7 @@ class Move:
         self._check_choice()
 
     def _check_choice(self) -> None:
-        """Check what chooses the target, none of which may be a pair."""
+        """Check the fields that choose the target, none of which may be a pair."""
         known = sum(CONDITIONS.values())
         where = "of territorial.bots.targets"
         measure = f"a measure {where}: {', '.join(f'BY_{name.upper()}' for name in MEASURES)}"

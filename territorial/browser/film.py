@@ -132,7 +132,7 @@ def _copied(frame: Frame) -> Frame:
 
 
 def _changed_cells(frame: Frame, last: Frame) -> Ints:
-    """Return the cells, flat, that have another owner now; ValueError for what cannot be written."""
+    """Return the cells, flat, with a new owner; ValueError for codes that a film cannot have."""
     for name in ("owner", "troops", "alive"):
         found, needed = getattr(frame, name), getattr(last, name)
         if found.shape != needed.shape or (name == "owner" and found.dtype != np.uint8):
@@ -178,7 +178,7 @@ def _deaths(frame: Frame, last: Frame) -> Ints:
 
 
 def _seats_and_ages(frame: Frame, seats: Ints) -> Ints:
-    """Return (N, 2), the numbers of ``seats``, from 0, and how many ticks ago they died; 0 of who lives."""
+    """Return (N, 2), the numbers of ``seats``, from 0, and the ticks since they died; 0 if alive."""
     ages = np.zeros(len(seats), np.int64)
     if frame.death_tick is not None:
         ages[:] = np.where(frame.alive[seats], 0, frame.tick - frame.death_tick[seats])

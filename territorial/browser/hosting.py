@@ -59,7 +59,7 @@ class HostingError(ValueError):
 
 @contextmanager
 def _blamed_on(name: str, *kinds: type[Exception]) -> Iterator[None]:
-    """Within the block, make errors of these kinds those of a field."""
+    """Within the block, attribute errors of these kinds to a field."""
     try:
         yield
     except kinds as error:
@@ -107,7 +107,7 @@ class Hosting:
     save: str | Path | None = None
 
     def __post_init__(self) -> None:
-        """Check what does not depend on the number of players."""
+        """Check the fields that do not depend on the number of players."""
         whole_number("people", self.people, 1, MOST_PEOPLE)
         whole_number("seat", self.seat, 1, 250)
         whole_number("pace", 1 if self.pace == STEP else self.pace, 1, FASTEST)
@@ -238,7 +238,7 @@ class Hosting:
         return Table(game, self.people_at, sitting.names, save, title, policies, panels, card)
 
     def _title(self, people: list[str]) -> str:
-        """Return who plays against whom, such as "You against 31 easy bots"."""
+        """Return the title of a game, such as "You against 31 easy bots"."""
         level, others = self.usual_level, self.game_config.num_players - len(people)
         who = "You" if people and self.people == 1 else " and ".join(people)
         kind = f"{level} bot" if level else "player"
@@ -297,7 +297,7 @@ class Hosting:
 
     @property
     def _people(self) -> list[str | None]:
-        """The names of the people; None for those who have no seat."""
+        """The names of the people; None for people without a seat."""
         usual = [PERSON, *(f"{PERSON} {number}" for number in range(2, self.people + 1))]
         if len(self.names) > self.people:
             raise HostingError("names", f"{len(self.names)} names; `people` is {self.people}")
@@ -305,7 +305,7 @@ class Hosting:
         return [None, *names[1:]] if self.spectate else names
 
     def _player(self, name: str, asked: Entrant) -> Seat | ActingPolicy:
-        """Return what plays for a player that the field ``name`` has: a policy, or a bot as seats take it."""
+        """Return the player that the field ``name`` has: a policy, or a bot as seats take it."""
         player = self.policies.get(asked, asked) if isinstance(asked, str) else asked
         with _blamed_on(name, Exception):  # whatever its code raises when it is made
             found = in_games(player() if isinstance(player, type) else player)
@@ -315,14 +315,14 @@ class Hosting:
 
     @staticmethod
     def _label(asked: Entrant) -> str:
-        """Return what a player is called."""
+        """Return the name of a player."""
         own = getattr(asked, "player_name", None) or getattr(asked, "name", None)
         return (
             asked if isinstance(asked, str) else str(own or getattr(asked, "__name__", type(asked).__name__))
         )
 
     def _panels(self, game: VecGame, seat: int) -> dict[str, Look]:
-        """Return what the page of a seat can show, which is compiled when it is first asked for."""
+        """Return the panels of a seat's page, which are compiled on first use."""
         advisor, look = self.sitting.advisor or CHAMPION, cache(partial(agent_view, game, seat))
         with _blamed_on("advisor", Exception):  # whatever a policy raises when it begins
             advise = advice_of(advisor, game, seat, self.seed or 0)

@@ -140,7 +140,7 @@ def _network_advises(network: Network, scratch: Any, seat: int, game: VecGame) -
 
 
 def _likeliest_first(owners: Any, parts: Any, fractions: Iterable[int]) -> list[Option]:
-    """Return what has the owner codes ``owners`` and the probabilities ``parts``; not what has none."""
+    """Return the possible options with ``owners`` and probabilities ``parts``, likeliest first."""
     found = [Option(*one) for one in zip(owners.tolist(), parts.tolist(), fractions, strict=True)]
     return sorted((option for option in found if option.part), key=lambda option: -option.part)
 

@@ -109,7 +109,7 @@ class PlayHandler(PageHandler):
             self.send_content("application/json", [text], len(text), status)
 
     def _name(self) -> str | None:
-        """Return what is asked for below a token; None, and it is refused, without the right one."""
+        """Return the path below a token; None, after a refusal, without the right one."""
         if not self.names_server():
             return None
         token, slash, name = self.path.removeprefix("/").partition("/")

@@ -215,7 +215,7 @@ class Session:
             self._end()
 
     def _take_turn(self) -> None:
-        """Play what is due; do a command that is there, or comes before the next decision is due."""
+        """Play a due decision; execute commands that are there, or come before the next decision is due."""
         wait = self._wait()
         if wait is not None and wait <= 0:
             if self._due is not None:  # no haste to catch up after a decision that took long
@@ -285,7 +285,7 @@ class Session:
         return self._game.config.decision_every / (self._pace or 200)
 
     def _actions(self, game: VecGame) -> npt.NDArray[np.int64]:
-        """Return what all seats do now, (1, P, 2): people what was queued, which is used up."""
+        """Return the actions of all seats, (1, P, 2): of people the queued ones, which are used up."""
         actions = np.zeros((1, game.config.num_players, 2), np.int64)
         for seat, choose in self._policies.items():
             if game.state.alive[0, seat]:
@@ -313,7 +313,7 @@ class Session:
         self._publish()
 
     def _publish(self) -> None:
-        """Tell all people how the game stands; it is paused if all who have a say want that."""
+        """Send the situation to all people; the game is paused if everyone with a say asks for it."""
         asked = self._deciding or [person for person in self.people if person.pages] or self.people
         if not self._is_paused and all(person.wants_pause for person in asked):
             self._is_paused = True
@@ -325,7 +325,7 @@ class Session:
             person.situations.append(json.dumps(situation, separators=(",", ":")).encode())
 
     def _situation_of(self, person: Person) -> dict[str, Any]:
-        """Return what the pages of a person show."""
+        """Return the situation that a person's pages show."""
         now, queued, save = person.now, person.queued, self.table.save
         return now._asdict() | {
             "number": person.situations.count + 1,
@@ -345,7 +345,7 @@ class Session:
         }
 
     def _contents(self, person: Person) -> dict[str, Any]:
-        """Return what the open panels show, by name; None once the person has nothing to decide."""
+        """Return the contents of the open panels, by name; None once the person has nothing to decide."""
         decides, tick = person.decides, self._now.tick
         for name, (shown, _) in person.open.items():
             if decides and shown != tick:
@@ -353,14 +353,14 @@ class Session:
         return {name: content if decides else None for name, (_, content) in person.open.items()}
 
     def _forecast(self, person: Person, foresee: Foresee, game: VecGame) -> dict[str, Any] | None:
-        """Return what the launch that a person aimed last would come to; None where it is not legal."""
+        """Return the forecast of the launch that a person aimed last; None if it is not legal."""
         target, share = person.aim.target, person.aim.share
         return None if why_not(person.now, person.seat, target) else foresee(target, share, game)
 
     # ---- commands ------------------------------------------------------------------------------------
 
     def _answer(self, command: PlayerCommand, answer: Future[bytes], number: int = 0) -> None:
-        """Do a command of a person, or say why not; one whose sender waits no more is left."""
+        """Execute a command of a person, or refuse it; commands of senders that left are dropped."""
         if not answer.set_running_or_notify_cancel():
             return
         person = self.people[number]
@@ -436,13 +436,13 @@ class Session:
             assert_never(command.do)
 
     def _ask_for_pause(self, person: Person, *, is_on: bool) -> None:
-        """Note what a person wants, which ends a pause for all; it begins once all have asked for it."""
+        """Note a person's wish, which ends a pause for all; it begins once all have asked for it."""
         for one in self.people if self._is_paused else [person]:
             one.wants_pause = is_on
         self._is_paused = self._is_paused and is_on
 
     def _begin_next(self, wish: Wish | None) -> None:
-        """Save the replay and begin the game that is wished for, with all people who are there."""
+        """Save the replay and begin the next game as wished, with all people present."""
         self._save()
         if self.save_error is not None:
             raise RefusedError(f"the replay cannot be written: {self.save_error}")
@@ -463,7 +463,7 @@ class Session:
             self.save_error, self.replays[self.table.save] = None, self._now.tick
 
     def _end(self) -> None:
-        """Save the replay, and release all who wait."""
+        """Save the replay, and release all waiting senders."""
         try:
             self._save()
         finally:

@@ -229,7 +229,7 @@ def make_parser(*, with_plugins: bool = True) -> RootParser:
 
 
 def _error_of_stdout(text: str = "") -> OSError | None:
-    """Write all that waits for stdout, and ``text``; return what hinders that; prevent another attempt."""
+    """Flush stdout and write ``text``; return the error, if any, and prevent another attempt."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()

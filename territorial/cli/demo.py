@@ -154,7 +154,7 @@ _CHECKS: Mapping[str, Callable[[str, str], None]] = {
 
 
 def _files(parsed: argparse.Namespace) -> dict[str, str | None]:
-    """Return what the game leaves, None where it leaves none; UsageError for what cannot be written."""
+    """Return the files of the game, None for omitted ones; UsageError for one that cannot be written."""
     wanted = {
         "picture": (None if parsed.no_picture else parsed.picture or "", ".png"),
         "animation": (parsed.animation, ".apng"),

@@ -86,7 +86,7 @@ def text_of(league: League, where: Path, most: int = 30) -> str:
 
 
 def _who_waits(league: League) -> list[str]:
-    """Return a line on those of whom nothing is known yet."""
+    """Return a line on the players without games."""
     players = dict.fromkeys(
         map(named, (*league.pool("learners"), *league.pool("bots"), *league.pool("snapshots")))
     )

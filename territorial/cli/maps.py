@@ -195,7 +195,7 @@ def _named(parsed: argparse.Namespace, text: str) -> Iterator[MapListing]:
 
 
 def _facts(one: MapListing) -> dict[str, Any]:
-    """Return what there is to know about a map, as values that JSON has."""
+    """Return the facts about a map, as values for JSON."""
     land, cells = one.land.num_land, one.land.height * one.land.width
     return {
         "name": one.name,

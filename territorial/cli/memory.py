@@ -64,7 +64,7 @@ def add_parser(topics: Any) -> None:
 
 
 def _others() -> str:
-    """Return what a file may give besides the options: names, meanings, ranges and defaults."""
+    """Return names, meanings, ranges and defaults of the entries that a file may have besides the options."""
     wrap = textwrap.TextWrapper(78, initial_indent="  ", subsequent_indent="    ")
     fields = (spec for spec in dataclasses.fields(Setup) if spec.name not in NAMED)
     return "\n".join(wrap.fill(f"{one.name}: {describe(one)} (default {one.default})") for one in fields)

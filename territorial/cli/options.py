@@ -320,7 +320,7 @@ def number_of(what: str, low: float, high: float) -> Callable[[str], float]:
 
 
 def add_seed_option(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add ``--seed``; ``what`` says what it is the seed of."""
+    """Add ``--seed``; ``what`` completes its meaning."""
     parser.add_argument(
         "--seed",
         type=whole(0, LARGEST_SEED),
@@ -361,7 +361,7 @@ def seats_help(who: str, default: str, what: str = "seat") -> str:
 
 
 def _seat_names(text: str) -> tuple[Seat, ...]:
-    """Return the bots that ``text`` lists, or those of the line-up that it names."""
+    """Return the bots of ``text``: a list of names, or the name of a line-up."""
     if text in LINEUPS:
         return LINEUPS[text].seats
     try:
@@ -398,7 +398,7 @@ def add_report(parser: argparse.ArgumentParser, run: Callable[[argparse.Namespac
 
 
 def _json_file(path: str) -> str:
-    """Return what ``--json`` names; UsageError if there can be no such file, before anything takes time."""
+    """Return the path of ``--json``; UsageError, before anything takes time, if it cannot be written."""
     if path != STDOUT:
         check_writable("--json", path, RESULT)
     return path

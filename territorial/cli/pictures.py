@@ -170,5 +170,5 @@ def _bands(
 
 
 def _write(image: Image, top: int, column: int, text: str, color: Color, align: Align = "left") -> None:
-    """Write ``text``, whose capitals begin at row ``top``."""
+    """Write ``text`` with the tops of its capitals at row ``top``."""
     draw_text(image, top + _CAPITAL, column, text, color, _SIZE, align)

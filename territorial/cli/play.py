@@ -141,7 +141,7 @@ def hosting_of(parsed: argparse.Namespace) -> Hosting:
 
 @contextmanager
 def _in_options() -> Iterator[None]:
-    """Within the block, make errors of fields those of the options that set them."""
+    """Within the block, attribute errors of fields to the options that set them."""
     try:
         yield
     except HostingError as error:

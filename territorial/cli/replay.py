@@ -118,7 +118,7 @@ def _check_options(parsed: argparse.Namespace, replay: Replay) -> None:
 
 
 def _wanted(parsed: argparse.Namespace) -> list[Callable[[argparse.Namespace, Replay], Section]]:
-    """Return what makes the parts that were asked for, in the order in which they are said."""
+    """Return the functions that make the requested parts, in the order of the report."""
     asked = {
         _verify: parsed.verify,
         _standings: parsed.standings or parsed.at is not None,
@@ -133,7 +133,7 @@ def _wanted(parsed: argparse.Namespace) -> list[Callable[[argparse.Namespace, Re
 
 
 def _info(parsed: argparse.Namespace, replay: Replay) -> Section:
-    """What game it is; nothing is played for that."""
+    """Facts from the file, for which no game is played."""
     config = replay.config
     result = {
         "bytes": Path(parsed.file).stat().st_size,
@@ -183,7 +183,7 @@ def _verify(parsed: argparse.Namespace, replay: Replay) -> Section:
 
 
 def _standings(parsed: argparse.Namespace, replay: Replay) -> Section:
-    """Who stands where, at the end or at the tick asked for."""
+    """The standings, at the end or at the requested tick."""
     with elapsed("territorial: playing the replay"):
         game = replay.seek(_tick(parsed, replay))
     rows = standings_of(game, replay.names)

@@ -349,7 +349,7 @@ def _check_maps(config: GameConfig) -> None:
 
 
 def _checked_cadence(steps: Any) -> tuple[int, ...]:
-    """Return ``steps`` as a tuple of ints; an error says what they must be."""
+    """Return ``steps`` as a tuple of ints; errors give the allowed values."""
     whole = whole_numbers("cadence_land", steps, (3,), 1, MAX_SIDE**2)
     if (np.diff(whole) <= 0).any():
         raise ValueError(f"cadence_land is {shown(steps)}; it must be three increasing whole numbers")

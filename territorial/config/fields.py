@@ -84,7 +84,7 @@ def documents_fields(options: Class) -> Class:
 
 
 def _default(spec: Field[Any]) -> str:
-    """Return the default of a field as code, and of None also what it means; nothing if it has none."""
+    """Return the default of a field as code, with the meaning of None; nothing if it has none."""
     if spec.default is MISSING:
         return ""
     meaning = f": {spec.metadata['none']}" if spec.default is None else ""

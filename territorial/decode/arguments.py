@@ -114,7 +114,7 @@ class DecoderArguments(ABC):
 
     @abstractmethod
     def _check_room(self, out: Any, planes: Any) -> None:
-        """Raise ValueError for what nothing can be written to."""
+        """Raise ValueError for arrays that cannot be written to."""
 
 
 def _check_games(layout: ObsLayout, config: GameConfig) -> None:

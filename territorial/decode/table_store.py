@@ -123,7 +123,7 @@ class TableStore:
 
 
 def _end_to_end(steps: list[Changes]) -> Changes:
-    """Return the changes of T steps, at least one, as those of all."""
+    """Join the changes of T steps, at least one."""
     counts = np.array([len(step.places) for step in steps])
     ends, places, bits = (list(arrays) for arrays in zip(*steps, strict=True))
     all_ends = np.stack(ends) + (counts.cumsum() - counts)[:, None]
@@ -131,7 +131,7 @@ def _end_to_end(steps: list[Changes]) -> Changes:
 
 
 def _step_by_step(joined: Changes) -> list[Changes]:
-    """Return what ``_end_to_end`` put together."""
+    """Split joined changes into steps again, the inverse of ``_end_to_end``."""
     bounds = np.concatenate([[0], joined.ends[:, -1]]).tolist()
     return [
         Changes(ends - first, joined.places[first:end], joined.bits[first:end])

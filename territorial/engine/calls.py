@@ -225,7 +225,7 @@ class Calls:
             hook.after_decision()
 
     def _prepare(self, hook: DecisionHook | None) -> None:
-        """Have ready what a compiled call needs: launches of bots in Python, and maps of the next games."""
+        """Prepare a compiled call: launches of bots in Python, and maps of the next games."""
         arrays, python_bots = self._arrays, self._players.python_bots
         if hook is not None:
             hook.before_decision()
@@ -236,7 +236,7 @@ class Calls:
             self._maps.provide(next_seeds(arrays).tolist(), view(arrays.state, "seed").tolist())
 
     def _step_by_decision(self, decisions: int, observer: GameObserver, hook: DecisionHook | None) -> None:
-        """Play what one compiled call of so many decisions would, with Python taking part between them.
+        """Play so many decisions as one compiled call would, with Python taking part between them.
 
         Where Python fails, what was played stays played: observations and results are those up to there.
         """

@@ -196,7 +196,7 @@ class BatchPlayers:
             self._write(row, bot)
 
     def _write(self, row: int, bot: CompiledBot) -> None:
-        """Write what kernels know of a bot."""
+        """Write the row of a bot in the kernels' table."""
         self._rows[bot.name] = row
         settings = bot.settings()
         self.table.lows[row] = [setting.low for setting in settings]
@@ -242,7 +242,7 @@ def ask_python_bots(
 
 
 def _checked(bot: PythonBot, seen: View, decision: Any) -> Ints:
-    """Return (N, 2) targets and 1024ths; an error names the bot for what cannot be."""
+    """Return (N, 2) targets and 1024ths; errors name the bot and the bad value."""
     what = f"decide() of {bot.name}"
     if not isinstance(decision, tuple) or len(decision) != 2:
         raise ValueError(f"{what} returned {str(decision)[:80]!r}; it must be a tuple of targets and 1024ths")

@@ -208,7 +208,7 @@ def starting_troops(seats: Sequence[Seat], config: GameConfig) -> npt.NDArray[np
 
 
 def _start(seat: Seat) -> float:
-    """Return what a seat starts with where handicaps are on, in per cent."""
+    """Return the starting troops of a seat with handicaps, in per cent."""
     if isinstance(seat, CompiledBot):
         return seat.start
     is_bot = isinstance(seat, str) and seat in _CODES and seat not in _DRIVEN

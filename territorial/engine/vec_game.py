@@ -693,7 +693,7 @@ class VecGame(WritableArrays, ShownInNotebooks):
         return seeds
 
     def _codes_of(self, seats: Sequence[Seat] | None, state: State | None = None) -> Ints:
-        """Return the codes of ``seats``, whose custom bots have one from now on; ``state``: of the games."""
+        """Return the codes of ``seats``, giving new custom bots one; ``state``: of the games."""
         codes = self._players.codes_of(seats, state)
         if self._options.ends_without_agents and AGENT_CODE not in codes:
             raise ValueError('end_when is "no_agents" but no seat is called "agent"')

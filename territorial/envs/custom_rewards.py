@@ -45,7 +45,7 @@ class RewardFunction(Protocol):
     """A function that returns rewards of the user's own: the type of the option ``reward_fn``."""
 
     def __call__(self, previous: PreviousState, state: GameArrays, info: dict[str, Any], /) -> npt.ArrayLike:
-        """Return what a step was worth for every seat of every game, (E, P).
+        """Return the reward of a step for every seat of every game, (E, P).
 
         ``previous`` and ``state`` are the games before and after the step, ended games as they ended.
         ``info`` is that of ``VecGame.step``, with ``rewards``, float32 (E, P), those of the config, and

@@ -236,7 +236,7 @@ class SeatVectorEnv(WritableArrays, VectorEnv[Observation, Any, npt.NDArray[Any]
         return games
 
     def _info_of(self, info: Info, games: Bools) -> Info:
-        """Return infos by sub-environment, marked as there for those of ``games``, (E,)."""
+        """Return infos by sub-environment, marked as present in ``games``, (E,)."""
         mask = games.repeat(self.vec.num_agents)
         entries = {
             name: info[name].reshape(self.num_envs, *info[name].shape[2:]) for name in self.vec.info_names
@@ -248,7 +248,7 @@ class SeatVectorEnv(WritableArrays, VectorEnv[Observation, Any, npt.NDArray[Any]
 
 
 def _marked(info: Info, mask: Bools) -> Info:
-    """Return an info of sub-environments, with what says that those of ``mask`` have each entry."""
+    """Return an info of sub-environments, with marks that the entries exist in ``mask``."""
     return info | {f"_{name}": mask.copy() for name in info}
 
 

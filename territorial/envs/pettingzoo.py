@@ -330,7 +330,7 @@ class TerritorialEnv(WritableArrays, ParallelEnv):  # type: ignore[misc]  # Pett
         return self.vec.masks_of(self.game.observations, *self._places)
 
     def _set_agents(self, agents: list[AgentID]) -> None:
-        """Let ``agents`` be those who are still in the episode."""
+        """Set the agents that are still in the episode."""
         self.agents = agents
         rows = np.array([self._row[agent] for agent in agents], np.int64)
         self._rows: Any = slice(None) if len(agents) == len(self._row) else rows
@@ -339,7 +339,7 @@ class TerritorialEnv(WritableArrays, ParallelEnv):  # type: ignore[misc]  # Pett
         """The games, all 0, and the seats, 1..P, of ``agents``; int64 (N,) each."""
 
     def _write_actions(self, actions: Mapping[AgentID, Any]) -> None:
-        """Write what the agents do into ``game.actions``; seats without a living agent hold."""
+        """Write the agents' actions into ``game.actions``; seats without a living agent hold."""
         self.game.need_reset()
         if not self.agents:
             raise RuntimeError("no agent is left in this game; call reset() to start the next game")
@@ -366,7 +366,7 @@ class TerritorialEnv(WritableArrays, ParallelEnv):  # type: ignore[misc]  # Pett
                 self._check(agent, actions[agent])
 
     def _living_agents(self) -> tuple[list[AgentID], Ints]:
-        """Return those of ``agents`` who live, and their rows, looked up only where that has changed."""
+        """Return the living ``agents`` and their rows, looked up only after a change."""
         is_alive = self.game.state.alive[0]
         if is_alive.tobytes() != self._was_alive:
             living = [agent for agent in self.agents if is_alive[self._seat[agent]]]

@@ -405,7 +405,7 @@ class TerritorialVec(WritableArrays):
     # ---- within -----------------------------------------------------------------------------------
 
     def _replace_ended(self, played: StepOutcome, copies: Copies | None) -> StepOutcome:
-        """Return ``played`` with what there was last in the ended games, whose places have new ones.
+        """Return ``played`` with the last observations and infos of ended games, replaced by new ones.
 
         These are in ``copies``, too.
         """
@@ -422,7 +422,7 @@ class TerritorialVec(WritableArrays):
         return played._replace(was_reset=played.is_over, final_obs=shown, final_info=info)
 
     def _take_over(self, games: npt.NDArray[Any]) -> None:
-        """Note what stays the same all through the games that now stand at ``games``."""
+        """Note the values that are constant in the games that now stand at ``games``."""
         is_agent = self.game.state.seats[:, 1:] == AGENT_CODE
         self.agent_seats = np.nonzero(is_agent)[1].reshape(self.num_envs, self.num_agents) + 1
         """int64 (E, A): the seats, 1..P, of the agents."""
@@ -434,7 +434,7 @@ class TerritorialVec(WritableArrays):
     def _look(
         self, seen: Observations, games: Ints | None = None, copies: Copies | None = None
     ) -> Observation:
-        """Return what all agents of ``games`` see, or those of all games; ``seen``: of all games.
+        """Return the observations of all agents of ``games``, or of all games; ``seen``: of all games.
 
         ``copies``: what agents share, if a step has copied it.
         """
@@ -451,7 +451,7 @@ class TerritorialVec(WritableArrays):
         return shown if self._only_key is None else shown[self._only_key]
 
     def _info(self, played: StepOutcome) -> Info:
-        """Return what is told of all games beside rewards and ends."""
+        """Return the info of all games."""
         info = self.numbers(self.agent_seats)
         for i, name in enumerate(self.reward_names):
             info[name] = played.parts[:, i]
@@ -464,7 +464,7 @@ class TerritorialVec(WritableArrays):
         return info
 
     def _write_actions(self, actions: npt.ArrayLike) -> None:
-        """Write what all agents do into ``game.actions``; eliminated agents and all other seats hold."""
+        """Write all agents' actions into ``game.actions``; eliminated agents and all other seats hold."""
         self.game.need_reset()
         numbers = self.format.read(actions, self.num_envs, self.num_agents)
         bad = self.write_choices(numbers)

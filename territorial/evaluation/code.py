@@ -44,7 +44,7 @@ def code_digest(text: str, loaded: Any) -> str:
 
 
 def _file_of(module: str) -> Path | None:
-    """Return the file of a module; what comes from stdin has the name of none."""
+    """Return the file of a module; a module from stdin has none."""
     file = getattr(sys.modules.get(module), "__file__", None)
     return Path(file) if file is not None and Path(file).is_file() else None
 
@@ -56,7 +56,7 @@ def _has_no_file(thing: Any) -> bool:
 
 
 class _CodeDescription:
-    """Describes what was defined without a file by texts and numbers, alike in every process."""
+    """Describes definitions without a file by texts and numbers, alike in every process."""
 
     def __init__(self) -> None:
         self._seen: dict[int, tuple[int, Any]] = {}
@@ -99,7 +99,7 @@ def _parts_of_function(function: Any) -> list[Any]:
 
 
 def _contents(cell: CellType) -> tuple[Any, ...]:
-    """Return what a variable of an outer function is; nothing if it has not been set."""
+    """Return the value of a variable of an outer function; nothing if it has not been set."""
     try:
         return (cell.cell_contents,)
     except ValueError:

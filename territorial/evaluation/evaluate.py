@@ -184,7 +184,7 @@ def evaluate(
 
 
 def _entered(entrants: Entrants, given: Mapping[str, Player] | Sequence[Player]) -> list[str]:
-    """Take up the policies; return their names: in a list those that they have themselves."""
+    """Add the policies; return their names: in a list their own ones."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise TypeError(f"policies is {given!r}; it must be a mapping from names to policies, or a list")
     if isinstance(given, Mapping):
@@ -222,7 +222,7 @@ def _pairs(
 
 
 def _seat_name(entrants: Entrants, what: str, seat: Seat) -> str:
-    """Return the name of who plays a seat; a bot that is neither a policy nor the engine's is taken up."""
+    """Return the name of a seat's player; a bot that is neither a policy nor the engine's is added."""
     known = (AGENT, *entrants.players, *bots.NAMES, *bots.ALIASES)
     if isinstance(seat, str) and seat in known:
         return seat

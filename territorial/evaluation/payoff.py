@@ -182,7 +182,7 @@ class PayoffMatrix:
         return share, self._counts[_GAMES][block]
 
     def _row(self, table: npt.NDArray[Any], first: str, others: Sequence[str]) -> npt.NDArray[Any]:
-        """Return (N,) the entries of a table for ``first`` and each other, 0 for those who are not there."""
+        """Return (N,) the entries of a table for ``first`` and each other, 0 for unknown players."""
         i, rows = self._index.get(first), [self._index.get(name, -1) for name in others]
         if i is None or not rows:
             return np.zeros(len(rows), table.dtype)
@@ -237,7 +237,7 @@ def layout(players: int) -> dict[str, TableSpec]:
 
 
 def _check(names: Sequence[str], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Raise ValueError for numbers that no games lead to: those who compute with them rely on that."""
+    """Raise ValueError for impossible numbers, because computations rely on valid ones."""
     total = whole_number("num_games", arrays["num_games"], 0, LARGEST_COUNT)
     last, sums, counts = arrays["last"], arrays["sums"], arrays["counts"]
     wrong = np.flatnonzero((last < 0) | (last > total))
@@ -261,7 +261,7 @@ def _check(names: Sequence[str], arrays: Mapping[str, npt.NDArray[Any]]) -> None
 
 
 def _compared(who: Ints, places: Floats, teams: Ints, count: int) -> tuple[Floats, Ints]:
-    """Return (4, N, N) what a game adds to ``SUMS``, and (N, N) the pairs of seats that it decided.
+    """Return (4, N, N) the summands of a game in ``SUMS``, and (N, N) the pairs of seats that it decided.
 
     Who lived when the game was left is above all others, at the mean of the places that are left.
     """

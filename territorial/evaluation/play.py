@@ -155,7 +155,7 @@ class GamePlayer:
     def _started(
         self, game: VecGame, who: npt.NDArray[Any], seeds: Sequence[int], policies: Mapping[str, ActingPolicy]
     ) -> list[tuple[Act, Bools]]:
-        """Return what chooses actions, and for which seats (E, P)."""
+        """Return the functions that choose actions, each with its seats (E, P)."""
         acts = []
         parts = [[k] for k in range(len(who))] if self._apart else [list(range(len(who)))]
         for name, policy in policies.items():
@@ -196,7 +196,7 @@ class _GameWatch:
         self._look_at_land()
 
     def look(self, rewards: Any) -> None:
-        """Note what has happened in the step just played."""
+        """Note the events of the step just played."""
         self._returns += rewards
         self._filled[(self._filled < 0) & (100 * self._land[:, 0] < self._least)] = self._tick.max()
         if self._tick.max() // LAND_EVERY > self._ticks[-1] // LAND_EVERY:

@@ -115,7 +115,7 @@ def bounds_of(max_ticks: int) -> Bounds:
 
 
 def _checked(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a record; ValueError and TypeError for what no game leads to."""
+    """Return the fields of a record; ValueError and TypeError for impossible values."""
     values = OPTIONAL | given
     seats = checked_list("seats", values["seats"], str)
     players = whole_number("the number of seats", len(seats), MIN_PLAYERS, MAX_PLAYERS)

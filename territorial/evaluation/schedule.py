@@ -134,11 +134,11 @@ class Contest:
 
     @property
     def _parts(self) -> int:
-        """What players are dealt to: seats, or teams."""
+        """The parts that players are dealt to: seats, or teams."""
         return self.config.num_teams if self.draw in BY_TEAM else self.config.num_players
 
     def _dealt(self, seed: int) -> tuple[str, ...]:
-        """Return who has which part of a balanced game: whole rounds of players, then some, shuffled."""
+        """Return the players of a balanced game by part: whole rounds of players, then some, shuffled."""
         rng = np.random.default_rng([DEALS, seed])
         parts, players = self._parts, len(self.players)
         rest = rng.permutation(players)[: parts % players].tolist()

@@ -176,7 +176,7 @@ def _changed(table: MutableMapping[str, Any], changes: Mapping[str, Any]) -> Ite
 
 
 def _pickled(make: Any) -> tuple[bytes, bool]:
-    """Return what plays as bytes, and whether processes have to import the main module for them.
+    """Return a player as bytes, and whether processes have to import the main module for it.
 
     Else all that it has of the main module is pickled by value. PlayingError if that cannot be.
     """
@@ -212,7 +212,7 @@ def _is_guarded() -> bool:
 
 
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # it has no types
-    """Pickles what is defined in the main module by value; ``at``: what it is at, such as when it fails."""
+    """Pickles definitions of the main module by value; ``at``: the present object, for errors."""
 
     at: Any = None
 

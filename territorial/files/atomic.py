@@ -48,7 +48,7 @@ def naming(path: str | os.PathLike[str], draft: Path | None = None) -> Iterator[
 
 
 def _named(error: OSError, path: str | os.PathLike[str]) -> OSError:
-    """Return an error as it would be of ``path``; those of libraries may have a text alone."""
+    """Return an error as if it were of ``path``; errors of libraries may have only a text."""
     return OSError(error.errno or errno.EIO, error.strerror or str(error), os.fspath(path))
 
 

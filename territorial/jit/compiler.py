@@ -48,7 +48,7 @@ class _InnerLibrary(JITCodeLibrary):
     _shared_module: Any
 
     def finalize(self) -> None:
-        """Take no more code; what it calls is linked where a kernel needs it."""
+        """Take no more code; called functions are linked where a kernel needs them."""
         require_global_compiler_lock()
         self._raise_if_finalized()
         if any(variable.name.startswith(RECURSION) for variable in self._final_module.global_variables):
@@ -75,7 +75,7 @@ class _InnerLibrary(JITCodeLibrary):
         return self._shared_module
 
     def _own_module(self) -> Any:
-        """Return a copy of the code without what it calls, which several kernels may have."""
+        """Return a copy of the code without called functions, which several kernels may share."""
         module = self._final_module.clone()
         for function in module.functions:
             if not function.is_declaration and function.linkage == Linkage.external:
@@ -93,7 +93,7 @@ class _InnerLibrary(JITCodeLibrary):
 
 
 def _entry(library: Any, description: Any, environment: Any) -> Any:
-    """Return what stands for the function in numba's tables; it cannot be called."""
+    """Return the stand-in of the function in numba's tables; it cannot be called."""
     library._ensure_finalized()
     module, name = description.lookup_module(), description.qualname.split(".")[-1]
     return _dynfunc.make_function(module, name, "", 0, environment, (library,))

@@ -25,7 +25,7 @@ JIT_ENABLED: bool = os.environ.get("NUMBA_DISABLE_JIT", "") in ("", "0")
 
 
 def _compiler() -> Any:
-    """Return the module that compiles, which imports what is decorated here, and numba: 50 MB."""
+    """Return the compiling module, which imports numba: 50 MB."""
     return importlib.import_module("territorial.jit.compiler")
 
 
@@ -42,11 +42,11 @@ class Compiled:
         self.py_func = function
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call what numba makes of the function."""
+        """Call numba's compiled function."""
         return self.dispatcher(*arguments)
 
     def __get__(self, owner: Any, _kind: Any = None) -> Any:
-        """Return what a function does that is an attribute of a class; it makes Sphinx take it for one."""
+        """Bind like a function that is an attribute of a class, so that Sphinx treats it as one."""
         return self if owner is None else MethodType(self, owner)
 
     def __reduce__(self) -> str:
@@ -59,7 +59,7 @@ class Compiled:
 
     @property
     def _numba_type_(self) -> Any:
-        """What numba asks for where it finds the function in another."""
+        """The attribute that numba reads when another function uses this one."""
         return _compiler().type_of(self.dispatcher)
 
 

@@ -129,7 +129,7 @@ class Library:
             say_that_numba_compiles(self.why_not)
 
     def changed(self) -> list[str]:
-        """Return the files of kernels whose sources are not those that the library was made from."""
+        """Return the files of kernels with sources other than the library's."""
         of_files = self._kernels.items()
         return [
             file for file, of_file in of_files if of_file["sources"] != SOURCES.digest(f"{PACKAGE}/{file}")

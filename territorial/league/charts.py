@@ -115,7 +115,7 @@ def _payoff(plt: Any, league: League, names: Sequence[str]) -> Any:
 
 
 def _rows(league: League) -> list[str]:
-    """Return the players of the plot, by rating: those that met another one, and not too many snapshots."""
+    """Return the players of the plot, by rating: the ones with games, and not too many snapshots."""
     names = [name for name in order_of(league) if league.payoff.opponents(name)]
     snapshots = [name for name in names if name.startswith("snapshot:")]
     room = max(2, MOST_ROWS - (len(names) - len(snapshots)))

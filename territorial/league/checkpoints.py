@@ -132,7 +132,7 @@ class Checkpoints:
         return target
 
     def _failure(self, step: int, error: OSError) -> CheckpointError:
-        """Return the error that says what has failed, and what is still there."""
+        """Return the error of a failed write, with the state of earlier checkpoints."""
         reason = (
             "the disk is full" if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else str(error)
         )
@@ -150,7 +150,7 @@ class Checkpoints:
         shutil.rmtree(leaving, ignore_errors=True)
 
     def _damage(self, folder: Path) -> str | None:
-        """Return what is wrong with a checkpoint, None if all files that it lists are as they were written.
+        """Return the damage of a checkpoint; None if all files that it lists are as written.
 
         Digests are compared once; later on, lengths tell enough.
         """
@@ -169,7 +169,7 @@ class Checkpoints:
 
 
 def _wrong(folder: Path, name: str, about: Any, *, is_read: bool) -> str | None:
-    """Return what is wrong with a file, of which ``about`` has length and digest; None if nothing is."""
+    """Return the damage of a file with the length and digest of ``about``; None if there is none."""
     size, digest = about if isinstance(about, list) and len(about) == 2 else (None, None)
     parts = PurePosixPath(name)
     if parts.is_absolute() or ".." in parts.parts or not is_whole_number(size, 0):

@@ -306,7 +306,7 @@ class League:
         assert_never(self.config.eviction)
 
     def _most_similar(self, free: Sequence[str]) -> str:
-        """Return the older of the two snapshots that are most alike in whom they are placed above.
+        """Return the older of the two snapshots with the most similar payoffs.
 
         That is the least squared difference to be expected: a new player, of which little
         is known, is like no other one.
@@ -404,7 +404,7 @@ class League:
         return self._learners[learner]
 
     def _known_player(self, text: str) -> str:
-        """Return what a player is called here: a bot that is named by its file has a name, too.
+        """Return the league's name of a player; a bot that is named by its file has a name, too.
 
         ValueError for one that has never been in the league.
         """

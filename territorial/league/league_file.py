@@ -89,7 +89,7 @@ class LeagueFile:
         return found
 
     def _unpacked(self, name: str, most: int) -> tuple[bytes, bytes]:
-        """Return the header of a member, without what numpy fills it up with, and at most ``most`` bytes."""
+        """Return the header of a member, without numpy's padding, and at most ``most`` bytes."""
         info = self._members[f"{name}.npy"]
         if info.file_size > most + _MAX_HEADER:
             raise ValueError(
@@ -144,7 +144,7 @@ def _check_directory(file: BinaryIO) -> None:
 
 
 def _header_of(dtype: type[np.generic], shape: tuple[int, ...]) -> bytes:
-    """Return what numpy writes before the numbers of an array: a Python expression, never evaluated here."""
+    """Return numpy's header of an array: a Python expression, which is never evaluated here."""
     text = f"{{'descr': {np.dtype(dtype).str!r}, 'fortran_order': False, 'shape': {shape}, }}"
     return b"\x93NUMPY\1\0" + text.encode()
 
@@ -250,7 +250,7 @@ def _players(given: Any, learners: set[str], snapshots: set[str], own: set[str])
 
 
 def _player(what: str, text: Any, learners: set[str], snapshots: set[str], own: set[str]) -> str:
-    """Return the text of a player of the league, of whom ``own`` are custom bots."""
+    """Return the text of a player of the league; ``own`` are custom bots."""
     if isinstance(text, str) and text in own:
         return text
     try:

@@ -112,14 +112,14 @@ def _wait(text: str) -> float:
 
 
 def _near(candidates: Candidates, spec: Opponents) -> Floats:
-    """Those whose ratings are near the learner's own."""
+    """Players with ratings near the learner's own."""
     distance = (candidates.ratings - candidates.own_rating) / spec.scale
     nearest = np.abs(distance).min(initial=np.inf)
     return np.asarray(np.exp(-0.5 * (distance**2 - nearest**2)))
 
 
 def _versus_main(candidates: Candidates, spec: Opponents) -> Floats:
-    """The present main agent while there is a chance, else those of the others who are even opponents."""
+    """The present main agent while there is a chance, else the even opponents among the others."""
     has_chance = candidates.is_main & (candidates.above >= spec.threshold)
     if has_chance.any() or candidates.is_main.all():
         return (has_chance if has_chance.any() else candidates.is_main).astype(np.float64)

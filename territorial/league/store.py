@@ -280,7 +280,7 @@ class SnapshotStore:
 
     @contextmanager
     def _changing(self) -> Iterator[Path]:
-        """Give a folder for what comes or goes; what is left in it goes. All other processes wait."""
+        """Yield a folder for files that come or go; the rest in it is deleted. All other processes wait."""
         with locked(self.path / _LOCK):
             self._take_back()
             cleared(self.path / _REPLACED)
@@ -291,7 +291,7 @@ class SnapshotStore:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def _commit(self, folder: Path, name: str) -> None:
-        """Make a snapshot of the files in ``folder``, all of it at once, in place of what has that name."""
+        """Make a snapshot of the files in ``folder``, all at once, in place of an older one of that name."""
         sync_folder(folder)
         replaced = self.path / _REPLACED / name
         if os.path.lexists(self.path / name):
@@ -304,7 +304,7 @@ class SnapshotStore:
         sync_folder(self.path)
 
     def _take_back(self) -> None:
-        """Put back what is being replaced by something that has not come, and remove the rest."""
+        """Put back files that were being replaced in vain, and remove the rest."""
         replaced = self.path / _REPLACED
         for old in replaced.iterdir() if replaced.is_dir() and not replaced.is_symlink() else ():
             if not (self.path / old.name).exists():
@@ -313,7 +313,7 @@ class SnapshotStore:
             cleared(replaced)
 
     def _about(self, name: str) -> About:
-        """Return what is written about a snapshot, fetched if it has to be."""
+        """Return the manifest entry of a snapshot, fetched if necessary."""
         _check_name(name)
         path = self.path / name / MANIFEST
         if self.fetch is not None and not path.is_file():
@@ -395,7 +395,7 @@ def _whole(path: Path) -> Buffer:
 
 
 def _copy(path: Path, expected: _File | None, found: Buffer | None) -> None:
-    """Write what was fetched to ``path``; ValueError unless it is what the manifest says."""
+    """Write fetched bytes to ``path``; ValueError unless they match the manifest."""
     if (expected is None) != (found is None):
         there = "is missing" if found is None else "came, which the manifest does not have"
         raise ValueError(f"{path.name} {there}")
@@ -404,7 +404,7 @@ def _copy(path: Path, expected: _File | None, found: Buffer | None) -> None:
 
 
 def _read_about(name: str, text: bytes) -> About:
-    """Return what the bytes of a manifest file say; ValueError if they are not one of ``name``."""
+    """Return the content of a manifest file; ValueError if it is not one of ``name``."""
     fields = parse_object(text, MANIFEST_BOUNDS)
     found, own = fields.pop("format", None), fields.pop("name", None)
     if found != FORMAT:

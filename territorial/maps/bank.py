@@ -108,7 +108,7 @@ def check_own_maps(config: GameConfig) -> None:
 
 
 def _first_with_room(config: GameConfig, one: MapName | LandMask, seed: int) -> Ground | None:
-    """Return the first map with room for all spawns of those that the game's seed gives, or None."""
+    """Return the first map with room for all spawns among the maps of the game's seed, or None."""
     for attempt in range(MAX_ATTEMPTS):
         map_seed = (config.map_seed + _draw(seed, _OWN_SEED, attempt)) % 2**64
         ground = _ground(config, one, map_seed)

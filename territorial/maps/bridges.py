@@ -68,7 +68,7 @@ def _chosen(pairs: Ints, num_regions: int, loops: int) -> list[int]:
 
 
 def _possible_bridges(land: Land, labels: Ints, seed: int, layer: int) -> Bridges:
-    """Return the shortest bridge between any two regions whose areas meet; of equals one at random."""
+    """Return the shortest bridge between any two regions with touching areas; of equals a random one."""
     coast = _nearest_coast(land)
     owner = labels.ravel()[coast]
     here, there = _meeting_cells(owner.reshape(land.shape))
@@ -87,7 +87,7 @@ def _possible_bridges(land: Land, labels: Ints, seed: int, layer: int) -> Bridge
 
 
 def _order(bridges: Bridges, map_width: int, at_random: bool) -> Ints:
-    """Return the numbers of the bridges, those to be built first in front."""
+    """Return the numbers of the bridges in the order of building."""
     keys = [*bridges.regions.T[::-1], bridges.random]
     if not at_random:
         keys.append(_squared_lengths(bridges.ends, map_width))

@@ -92,7 +92,7 @@ SUFFIXES = tuple(_FORMATS)
 
 
 def _parse(data: bytes, threshold: int | None) -> npt.NDArray[np.generic]:
-    """Return the (height, width) array in ``data``, not yet checked for what is in it."""
+    """Return the (height, width) array in ``data``, its values not yet checked."""
     if len(data) > MAX_FILE_BYTES:
         raise ValueError(f"it has more than {MAX_FILE_BYTES:,} bytes, more than any map needs")
     if data.startswith(SIGNATURE):
@@ -168,7 +168,7 @@ def _read_drawing(data: bytes) -> npt.NDArray[np.bool_]:
 
 
 def _checked_regions(mask: LandMask, unreachable: Unreachable) -> LandMask:
-    """Return ``mask`` if its land is one region, or else what is left of it; ValueError to refuse it."""
+    """Return ``mask`` if its land is one region, or else the rest of it; ValueError to refuse it."""
     land = mask.to_array()
     if not land.any():
         raise ValueError("it has no land; a game needs one 4-connected region of it")

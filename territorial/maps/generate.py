@@ -120,7 +120,7 @@ def walls(owner: Ints, thickness: int) -> Land:
 
 
 def _spread_points(height: int, width: int, count: int, seed: int, layer: int) -> Heights:
-    """Return int64 (count, 2) points, each the most distant from those before of several at random."""
+    """Return int64 (count, 2) points, each the most distant from earlier ones among random candidates."""
     words = layer_words(seed, layer, np.arange(count * _CANDIDATES, dtype=np.uint64))
     rows = (words >> np.uint64(32)) % np.uint64(UNIT * height)
     columns = (words & np.uint64(2**32 - 1)) % np.uint64(UNIT * width)
@@ -191,7 +191,7 @@ def generate(kind: str, height: int, width: int, seed: int, *, connected: bool =
 
 
 class _Wanted(NamedTuple):
-    """What every attempt at a map is made for."""
+    """The parameters of all attempts at a map."""
 
     height: int
     width: int
@@ -315,7 +315,7 @@ GENERATORS: Mapping[str, Callable[[_Wanted, int, int], Land | None]] = {
 
 
 def _noise(wanted: _Wanted, layer: int) -> Heights:
-    """Return a fractal field, the option ``per_side`` of whose largest features make a side of a square map.
+    """Return a fractal field with ``per_side`` of its largest features along a side of a square map.
 
     So features scale with the map, but they stay small enough for one that is long and narrow. Coasts may be
     rough, but not on the scale of cells.
@@ -328,7 +328,7 @@ def _noise(wanted: _Wanted, layer: int) -> Heights:
 def _largest_region(
     wanted: _Wanted, score: Heights, percents: range, layer: int, sixteenths: int
 ) -> Land | None:
-    """Return the largest region of what is left when the lowest cells are blocked, if it is good enough."""
+    """Return the largest region after blocking the lowest cells, if it is good enough."""
     seed, blocked = wanted.seed, wanted.options["blocked"]
     percent = blocked or percents[draw(seed, layer + _LAYER_SHARE, 0, len(percents))]
     percent = percent * sixteenths // 16
@@ -363,7 +363,7 @@ def _joined(wanted: _Wanted, land: Land, layer: int, *, at_random: bool) -> Land
 
 
 def _islands_score(pieces: Pieces, spacing: int, seed: int, layer: int) -> Heights:
-    """Return what is lowest in the straits, low towards borders and edges, and uneven everywhere."""
+    """Return a score that is lowest in the straits, low towards borders and edges, uneven everywhere."""
     height, width = pieces.owner.shape
     from_coast = np.minimum(from_border(pieces), 2 * from_edge(pieces))
     # The middle of an island is a plateau, or noise would have no say in where its coast is.

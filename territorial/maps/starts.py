@@ -105,7 +105,7 @@ def symmetric_start(mask: LandMask, symmetry: str, num_players: int, seed: int =
 
 
 def _spread(mask: LandMask, all_images: Ints, num_groups: int, seed: int) -> list[Ints]:
-    """Return spawns, int64 (12,) flat cells each: the images of the first, those of the second ..."""
+    """Return spawns, int64 (12,) flat cells each: the images of the first, then of the second, and so on."""
     free, spawns = mask.to_array(), list[Ints]()
     enough = _SPACING_PERCENT**2 * mask.num_land // (10_000 * num_groups * len(all_images))
     for group in range(num_groups):
@@ -161,7 +161,7 @@ def _is_apart(candidate: Ints) -> bool:
 
 
 def _squared_distance(spawns: list[Ints], spawn: Ints, width: int) -> int:
-    """Return the least squared distance from the middle of ``spawn`` to those of ``spawns``."""
+    """Return the least squared distance from the middle of ``spawn`` to the middles of ``spawns``."""
     # Sums over the 12 cells of a spawn are 12 times its middle.
     rows, columns = (
         (np.array([*spawns, spawn]) // width).sum(axis=1),

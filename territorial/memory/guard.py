@@ -103,7 +103,7 @@ class MemoryGuard:
             self._end_block()
 
     def _too_much(self) -> Memory | None:
-        """Return what is held as soon as it is too much; None once the block is over."""
+        """Return the memory as soon as it exceeds the limit; None once the block is over."""
         pause, before = SHORTEST_PAUSE, 0
         while not self._over.wait(pause):
             began = time.thread_time()
@@ -122,7 +122,7 @@ class MemoryGuard:
 
     @staticmethod
     def _pause(took: float, left: int, growth: float) -> float:
-        """Return the seconds to the next sample: at most half of those in which growth takes what is left."""
+        """Return the seconds to the next sample: at most half the time until growth would reach the limit."""
         pause = min(max(SHORTEST_PAUSE, SHARE * took), LONGEST_PAUSE)
         return max(min(pause, left / growth / 2), QUICKEST_PAUSE) if growth > 0 else pause
 

@@ -123,7 +123,7 @@ def _reader() -> tuple[str, Callable[[int], ProcessMemory]]:
 
 
 def _existing(read: Callable[[], Found]) -> Found | None:
-    """Return what ``read`` finds of a process, or None if it has ended."""
+    """Return the result of ``read`` for a process, or None if it has ended."""
     try:
         return read()
     except (FileNotFoundError, ProcessLookupError):
@@ -144,7 +144,7 @@ def _read_pss(pid: int) -> ProcessMemory:
 
 
 def _read_uss(psutil: Any, pid: int) -> ProcessMemory:
-    """Return what psutil tells: the resident set where, as on macOS, USS is only told of this process."""
+    """Return psutil's USS, or the resident set where, as on macOS, only this process has a USS."""
     try:
         process = psutil.Process(pid)
         try:

@@ -171,7 +171,7 @@ class Cloning:
                 yield LearnedRows(*(array[chosen] for array in rows))
 
     def _mixed(self, rng: np.random.Generator) -> Iterator[LearnedRows]:
-        """Return all rows to learn from, those of several shards together."""
+        """Return all rows to learn from, several shards together."""
         parts: list[LearnedRows] = []
         for number in rng.permutation(len(self.data)).tolist():
             shard = self.data[number]
@@ -197,7 +197,7 @@ class Cloning:
     # ---- its folder --------------------------------------------------------------------------------------
 
     def _open(self, folder: Path) -> None:
-        """Go on from what is in the folder, or begin it; ValueError if it was begun with other settings."""
+        """Resume the run in the folder, or begin one; ValueError if it has other settings."""
         check_unused(own_folder(folder), [CHECKPOINTS], SETTINGS)
         digests = " ".join(shard.digest[:8] for shard in self.data.manifest.shards)
         keep_settings(folder / SETTINGS, {**asdict(self.settings), "data": digests}, "cloning")

@@ -266,7 +266,7 @@ def _table(weight: Tensor, frames: int) -> Tensor:
 
 
 def _windows(codes: Tensor, kernel: Sequence[int], stride: Sequence[int]) -> Tensor:
-    """Return (n, F, rows, columns, kernel rows, kernel columns): what each output cell covers, as a view."""
+    """Return (n, F, rows, columns, kernel rows, kernel columns): the window of each output cell; a view."""
     return codes.unfold(2, kernel[0], stride[0]).unfold(3, kernel[1], stride[1])
 
 

@@ -174,7 +174,7 @@ def exported(
 
 
 def _description(policy: PairNetwork, interval: int, temperature: int, num_candidates: int) -> Description:
-    """Return the description of a policy, whose shifts are still to be found."""
+    """Return the description of a policy, with shifts still to be found."""
     if policy.teams:
         raise ValueError(
             "teams is True; only a network made with teams=False can be exported, as the engine shows "
@@ -356,7 +356,7 @@ def _real_logits(policy: PairNetwork, rows: Rows) -> Array:
 
 
 def _whole_logits(network: NetworkFile, rows: Rows) -> tuple[Array, Array]:
-    """Return int64 (B, 2), what the engine chooses for ``rows``, and its logits as ``_real_logits`` does."""
+    """Return int64 (B, 2), the engine's choices for ``rows``, and its logits as ``_real_logits`` does."""
     num_rows, num_candidates = rows.pairs.shape[:2]
     chosen = np.zeros((num_rows, 2), np.int64)
     logits = np.zeros((num_rows, 1 + num_candidates, 1 + NUM_FRACTIONS), np.int64)

@@ -172,7 +172,7 @@ class PairPolicy(PairNetwork):
 
 
 def _log_shares(logits: Tensor) -> Tensor:
-    """Return what ``log_softmax`` does of the last dimension; for ten entries, in a third of the time."""
+    """Return ``log_softmax`` over the last dimension; for ten entries, in a third of the time."""
     return logits - logits.logsumexp(-1, keepdim=True)
 
 
@@ -241,7 +241,7 @@ def in_one_part(actions: Tensor) -> Tensor:
 
 
 def _about(size: str, teams: bool) -> dict[str, str]:
-    """Return what the header of a file of weights says."""
+    """Return the header of a file of weights."""
     tables = {"own": OWN, "pairs": pair_columns(teams=teams)}
     columns = {
         f"columns of {name}": " ".join(f"{one.name}:{one.version}" for one in table)

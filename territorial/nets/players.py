@@ -142,7 +142,7 @@ class SnapshotPolicy:
             policies.keep([])
 
     def _open(self, config: GameConfig, layout: ObsLayout) -> FrozenPolicies:
-        """Return what plays the snapshots of the store in these games, with this one open.
+        """Return the policies of the store in these games, with this snapshot open.
 
         It forgets all other games. MismatchError if the snapshot was made for others.
         """
@@ -176,7 +176,7 @@ def rows_of(seen: Observations, games: Ints, seats: Ints) -> dict[str, Tensor]:
 def _seen(
     observation: str, game: VecGame, games: Ints, seats: Ints
 ) -> tuple[dict[str, Tensor], npt.NDArray[np.int32] | None]:
-    """Return what ``seats`` of ``games`` see, and the targets (N, C) that actions on pairs name."""
+    """Return observations of ``seats`` of ``games``, and the targets (N, C) that actions on pairs name."""
     if observation != PAIRS:
         return rows_of(game.observations, games, seats), None
     seen = game.pairs(games, seats)
@@ -195,7 +195,7 @@ def _by_owner(found: Floats32, targets: npt.NDArray[np.int32], num_players: int)
 
 
 def _numbers(game: VecGame, games: Ints, seats: Ints) -> Tensor:
-    """Return float64 (N, 2) from 0 to below 1: what the seats draw at this decision."""
+    """Return float64 (N, 2) from 0 to below 1: the random numbers of the seats at this decision."""
     view = View(game.blocks, game.config, games, seats)
     words = np.stack([view.draw(index) for index in DRAWS], axis=1)
     return torch.from_numpy((words >> np.uint64(11)).astype(np.float64) * 2.0**-53)

@@ -145,7 +145,7 @@ class Policy(nn.Module):
         return torch.cat([part.softmax(1) for part in self._split(logits)], dim=1)
 
     def _split(self, columns: Tensor) -> tuple[Tensor, ...]:
-        """Return the columns of targets, (N, P + 2), and those of fractions, (N, 10)."""
+        """Return the columns of targets, (N, P + 2), and of fractions, (N, 10)."""
         return columns.split([self.num_targets, NUM_FRACTIONS], dim=1)
 
     def greedy(self, logits: Tensor) -> Tensor:

@@ -83,11 +83,11 @@ class _Choice(_TargetFirst, CategoricalDistribution):
 
 
 class _MaskableChoice(_TargetFirst, MaskableCategoricalDistribution):
-    """An action, drawn or the best, of those that masks leave."""
+    """A distribution of masked actions, with sample and mode."""
 
 
 class _OfPairs(BasePolicy):
-    """What turns a policy of Stable-Baselines3 into one whose only weights are those of a ``PairPolicy``."""
+    """Base class of Stable-Baselines3 policies with the weights of a ``PairPolicy`` and no others."""
 
     size: str
     mlp_extractor: _LogitsAndValues
@@ -115,7 +115,7 @@ class _OfPairs(BasePolicy):
         self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
-        """Return what ``save`` keeps beside the weights."""
+        """Return the arguments that ``save`` keeps beside the weights."""
         base = super()._get_constructor_parameters()
         kept = ("observation_space", "action_space", "lr_schedule", *KEYWORDS)
         return {name: value for name, value in (base | {"size": self.size}).items() if name in kept}

@@ -222,7 +222,7 @@ def _text_of(
 
 @lru_cache(maxsize=8)
 def _shades(num_players: int, depth: ColorDepth, terrain: Terrain, teams: Teams | None) -> dict[int, str]:
-    """Return what makes a terminal show the colour of a code, after the number that says where."""
+    """Return the terminal code of a colour, after the number that selects foreground or background."""
     rgb = owner_colors(num_players, terrain, teams)
     rgb[_WHITE] = 255
     codes = [NEUTRAL, BLOCKED, _BLACK, _WHITE, *range(1, num_players + 1)]

@@ -136,7 +136,7 @@ def _candidates() -> tuple[Colors, Ints, Ints]:
 
 
 def _grid(step: int, darkest: int, lightest: int) -> Colors:
-    """Return RGB colours on a grid, those as dark as ink or as light as paper left out."""
+    """Return RGB colours on a grid, without very dark and very light ones."""
     grid = _cube(np.arange(8, 256, step, dtype=np.uint8))
     luma = grid @ LUMA
     kept: Colors = grid[(luma > darkest) & (luma < lightest)]

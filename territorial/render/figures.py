@@ -68,7 +68,7 @@ def team_sums(teams: Teams, values: Ints) -> Ints:
 
 
 def _by_team(lines: list[Standing], land: Ints, troops: Ints, num_land: int, teams: Teams) -> list[Standing]:
-    """Return lines of teams, each above those of its members, which stay in the order of ``lines``."""
+    """Return lines of teams, each above the lines of its members, which stay in the order of ``lines``."""
     cells, balances = team_sums(teams, land), team_sums(teams, troops)
     grouped = []
     for i in in_order(cells, balances):

@@ -77,7 +77,7 @@ def find_places(owner: Owners, num_players: int, last: Places | None = None) -> 
 
 
 def _find_others(owner: Owners, places: Places, codes: Ints) -> None:
-    """Fill in the places of owner codes that have land only between what was looked at."""
+    """Fill in the places of owner codes with land only between the sampled cells."""
     first = np.full(256, -1)
     flat = owner.ravel()[::-1]
     first[flat] = np.arange(flat.size)[::-1]  # the last one written is the first cell
@@ -227,7 +227,7 @@ def draw_gifts(image: Image, places: Places, scale: int, colors: Colors, gifts: 
 
 
 def _arrow(start: Points, end: Points, half: float) -> Points:
-    """Return the outline of an arrow from ``start`` to ``end``, whose shaft is twice ``half`` wide."""
+    """Return the outline of an arrow from ``start`` to ``end`` with a shaft twice ``half`` wide."""
     way = end - start
     aside = np.array([-way[1], way[0]])
     middle = (start + end) / 2 + 2 * _BEND * aside

@@ -46,7 +46,7 @@ class Layer(NamedTuple):
 
 
 def _layers(pictures: Iterable[Image]) -> Iterator[Layer]:
-    """Yield what each of the pictures of an animation changes: the first one everything; one is kept."""
+    """Yield the changes of each picture of an animation: the first changes everything; one is kept."""
     last: Image | None = None
     for rgb in pictures:
         if last is None:

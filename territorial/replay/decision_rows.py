@@ -161,7 +161,7 @@ def decisions_of(replay: Replay, number: int, asked: RowOptions) -> Decisions:
 
 
 class _ReplayedGame(NamedTuple):
-    """What playing a game of S steps again has given, and its N rows."""
+    """Results of playing a game of S steps again, and its N rows."""
 
     steps: Ints  # int64 (N,) the step of each row
     seats: Ints  # int64 (N,) its seat
@@ -249,7 +249,7 @@ def _observe(game: VecGame, seats: Ints, asked: RowOptions) -> PairObservations:
 
 
 def _actions(replay: Replay, played: _ReplayedGame) -> npt.NDArray[np.int16]:
-    """Return what was done in each row: the first launch of its seat before the seat's next row."""
+    """Return the action of each row: the first launch of its seat before the seat's next row."""
     actions = np.zeros(len(played.steps), np.int16)
     launches = replay.launches.astype(np.int64)
     steps = launches[:, LAUNCH_TICK] // replay.config.decision_every
@@ -294,7 +294,7 @@ def _returns(rewards: npt.NDArray[np.float32], discount: float) -> npt.NDArray[n
 
 
 def _replays(recorded: Recorded | Iterable[Recorded]) -> Iterator[Replay]:
-    """Yield what ``recorded`` names, one at a time."""
+    """Yield the replays of ``recorded``, one at a time."""
     if isinstance(recorded, Replay):
         yield recorded
     elif isinstance(recorded, (str, os.PathLike)):
@@ -306,7 +306,7 @@ def _replays(recorded: Recorded | Iterable[Recorded]) -> Iterator[Replay]:
 
 
 def _chosen(replay: Replay, seats: tuple[int | str, ...] | None) -> Bools:
-    """Return bool (P,): whose decisions are asked for."""
+    """Return bool (P,): the seats with requested decisions."""
     if seats is None:
         return np.ones(len(replay.seats), np.bool_)
     named = zip(replay.seats, replay.names, strict=True)

@@ -37,7 +37,7 @@ Destination = str | os.PathLike[str] | Callable[[int, Replay], Any]
 
 @dataclass
 class _Recording:
-    """What is known of the game that a slot of the batch plays."""
+    """The recording of the game in a slot of the batch."""
 
     seed: int
     episode: int
@@ -235,7 +235,7 @@ class Recorder(GameObserver):
             )
 
     def _seats_and_names(self, k: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return who plays game ``k``, and what they are called; most games have the same seats."""
+        """Return the seats of game ``k`` and their names; most games have the same seats."""
         codes = self._codes[k].tobytes()
         if codes not in self._shown:
             seats = self._game.seats_of(k)
@@ -246,7 +246,7 @@ class Recorder(GameObserver):
         return seats, self._names or names
 
     def _starting_troops(self, k: int, seats: tuple[str, ...]) -> tuple[int, ...] | None:
-        """Return what the seats of game ``k``, at its first tick, start with; None: as their names say."""
+        """Return the starting troops of game ``k``, at its first tick; None: as the seats' names say."""
         if not self._game.config.handicap:
             return None
         found = view(self._game.blocks, "troops")[k, 1:].tolist()
@@ -290,7 +290,7 @@ class Recorder(GameObserver):
         return recording.next_checkpoint - tick if recording.replay is None else self._every
 
     def _finish_ended(self) -> None:
-        """Give out the games that ended in this step, or were replaced, and begin those in their place."""
+        """Hand out games that ended or were replaced in this step, and begin the next ones."""
         results = self._results
         for k in np.flatnonzero(results.is_over | results.was_reset).tolist():
             recording = self._drained(k, is_replaced=bool(results.was_reset[k]))
@@ -308,7 +308,7 @@ class Recorder(GameObserver):
             self._finished.append((k, recording.replay))
 
     def _give_out(self) -> None:
-        """Write finished replays into the folder, or hand them over; what fails stays in line."""
+        """Write finished replays into the folder, or hand them over; failed ones stay in line."""
         while self._finished:
             k, replay = self._finished[0]
             if isinstance(self._to, Path):

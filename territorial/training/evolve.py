@@ -117,7 +117,7 @@ def read(folder: Path, settings: EvolutionSettings) -> Evolution:
 
 
 def _asked(settings: EvolutionSettings) -> dict[str, Any]:
-    """Return the part of the file that says what was asked for."""
+    """Return the settings of the file."""
     return {"format": FORMAT, "rules": RULES_VERSION, "settings": settings_values(settings)}
 
 

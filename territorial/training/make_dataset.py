@@ -172,7 +172,7 @@ def _open_manifest(folder: Path, manifest: DatasetManifest) -> DatasetManifest:
 
 
 def _check_same(folder: Path, found: DatasetManifest, wanted: DatasetManifest) -> None:
-    """Raise DatasetError unless the games of ``wanted`` begin with those of ``found``, made alike."""
+    """Raise DatasetError unless the games of ``wanted`` begin with the games of ``found``, made alike."""
     if found.recipe.games > wanted.recipe.games:
         raise DatasetError(
             f"games is {wanted.recipe.games:,}; the data set in {str(folder)!r} has "
@@ -186,7 +186,7 @@ def _check_same(folder: Path, found: DatasetManifest, wanted: DatasetManifest) -
 
 
 def _with_names(rows_of: Any) -> Any:
-    """Return seats whose rows are asked for, with the names of bots instead of the bots or their files."""
+    """Return the requested seats, with names of bots instead of the bots or their files."""
     if not isinstance(rows_of, Iterable) or isinstance(rows_of, str):
         return rows_of
     return [name_of(one) for one in with_bots_of_files(list(rows_of), what="rows_of")]

@@ -289,7 +289,7 @@ class Evolution:
         return self.history[-1]
 
     def _population(self, number: int, rng: np.random.Generator) -> list[Candidate]:
-        """Return who plays in a generation: in the first one all, then the best and their descendants."""
+        """Return the players of a generation: in the first one all, then the best and their descendants."""
         if number == 1:
             return self.candidates
         best = self.candidates[: self.settings.parents]

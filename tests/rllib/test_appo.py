@@ -78,7 +78,7 @@ def test_a_league_learns_freezes_and_resumes(ends, tmp_path, runner, kind):
     assert not is_same(first, now)
     in_runner = algorithm.env_runner.module["main"].get_state()
     assert not any(key.startswith(TARGET) for key in in_runner)
-    league, store = league_in(algorithm), algorithm.keeper.store
+    league, store = league_in(algorithm), algorithm.league_callback.store
     assert store.names() == [f"main-{i}" for i in range(4)]
     assert league.num_games > 0
     assert is_same(dict(store.load("main-3").items()), weights_of(algorithm, "main"))
@@ -89,7 +89,7 @@ def test_a_league_learns_freezes_and_resumes(ends, tmp_path, runner, kind):
     np.testing.assert_equal(state_of(restored), kept)
     restored.train()
     assert "main-4" in league_in(restored).snapshots
-    give_weights(restored, "main", restored.keeper.store.load("main-0"))
+    give_weights(restored, "main", restored.league_callback.store.load("main-0"))
     for state in state_of(restored):  # the target of another network would be none
         np.testing.assert_equal(state, first)
 
@@ -106,7 +106,7 @@ def test_runners_fetch_weights_that_are_pushed_but_none_older_than_those_given(e
     ray.get(server.push.remote({**pushed, "weights_seq_no": 10**5}))
     np.testing.assert_equal(group.foreach_env_runner(sample_and_report, local_env_runner=False), [weights])
     ray.get(server.push.remote({**pushed, "weights_seq_no": 10**6}))
-    given = algorithm.keeper.store.load("main-0")
+    given = algorithm.league_callback.store.load("main-0")
     give_weights(algorithm, "main", given)
     (acting,) = group.foreach_env_runner(sample_and_report, local_env_runner=False)
     np.testing.assert_equal(acting, {f"policy.{name}": part for name, part in given.items()})

@@ -135,7 +135,7 @@ def test_nothing_grows_as_many_come_and_go(store):
             store.remove(gone)
         for _ in range(3):
             env.step(hold(env))
-        assert len(env._house._networks) <= 2
+        assert len(env._registry._networks) <= 2
     gc.collect()
     assert 2 < len(env.game._players.bots) <= ROOM
     assert len(seating._open) <= ROOM
@@ -145,7 +145,7 @@ def test_environments_of_a_process_share_what_they_open(store):
     envs = [TerritorialBatchEnv(entries(store, "strong"), 1) for _ in range(2)]
     for env in envs:
         env.reset(seed=1)
-    first, second = (env._house.network("strong") for env in envs)
+    first, second = (env._registry.network("strong") for env in envs)
     assert first is second
 
 

@@ -16,7 +16,7 @@ from rllib_adapters.envs.agent_interface import SHARED
 from rllib_adapters.envs.env_config import POOL
 from rllib_adapters.league.callback import (
     LeagueCallback,
-    keeper_of,
+    league_callback_of,
     league_in,
 )
 from rllib_adapters.league.control import freeze, give_weights, league_of, set_league, weights_of
@@ -89,7 +89,7 @@ def test_games_gates_and_tables_follow_from_iterations(ends, tmp_path, runner):
         name: round(one.above, 4) for name, one in league.met_bots().items()
     }
     assert store.names() == [f"main-{i}" for i in range(5)]
-    assert keeper_of(algorithm).clean({"main-1"}) == ["main-0"]
+    assert league_callback_of(algorithm).clean({"main-1"}) == ["main-0"]
     assert store.names() == ["main-1", *sorted(league.snapshots)]
     give_weights(algorithm, "main", store.load("main-1"))
     acting, given = algorithm.env_runner.module["main"].get_state(), dict(store.load("main-1"))
@@ -127,12 +127,12 @@ def test_the_league_is_part_of_checkpoints(ends, tmp_path):
 def test_an_interrupt_while_a_copy_is_kept_leaves_a_league_that_has_all_of_its_snapshots(
     tmp_path, monkeypatch
 ):
-    keeper = LeagueCallback(small_league(), SnapshotStore(tmp_path))
-    before = keeper.league.to_bytes()
-    monkeypatch.setattr(keeper, "_keep", mock.Mock(side_effect=KeyboardInterrupt))
+    league_callback = LeagueCallback(small_league(), SnapshotStore(tmp_path))
+    before = league_callback.league.to_bytes()
+    monkeypatch.setattr(league_callback, "_keep", mock.Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
-        keeper._freeze(None, "main")
-    assert keeper.league.to_bytes() == before
+        league_callback._freeze(None, "main")
+    assert league_callback.league.to_bytes() == before
 
 
 def test_a_snapshot_that_is_not_there_is_refused_by_the_call_that_makes_one(ends, tmp_path):
@@ -149,12 +149,12 @@ def test_a_snapshot_that_is_not_there_is_refused_by_the_call_that_makes_one(ends
 
 def test_the_store_of_a_run_that_nobody_can_reach_is_free(tmp_path):
     first, second = (LeagueCallback(small_league(), SnapshotStore(tmp_path)) for _ in range(2))
-    first.hold()
+    first.lock_store()
     with pytest.raises(StoreInUseError, match=r"algorithm\.stop\(\), or if no variable .* another folder"):
-        second.hold()
+        second.lock_store()
     first.itself = first  # reached from nowhere but itself, as what a traceback has held
     del first
-    second.hold()
+    second.lock_store()
 
 
 @pytest.mark.verify

@@ -157,7 +157,7 @@ def test_snapshots_and_networks_play_in_both_runners(
     assert sorted(league.snapshots) == ["main-0", "main-1", "main-2"]
     games = league.payoff.games("trainable:main", [f"bot:{network.name}", "snapshot:main-0"])
     assert games.min() > 0
-    store = algorithm.keeper.store
+    store = algorithm.league_callback.store
     frozen, now = store.load("main-2"), policy_of(algorithm).state_dict()
     assert frozen.manifest.settings == {"size": "small"}
     exported = Network(store.network("main-2").path)
@@ -185,7 +185,7 @@ def test_learners_begin_with_the_weights_of_a_file_once(ends, tmp_path):
     policy.save(start)
     wanted = {name: part.numpy() for name, part in policy.state_dict().items()}
     algorithm = ends(learners_with(start, tmp_path).build_algo())
-    store = algorithm.keeper.store
+    store = algorithm.league_callback.store
     for module in ("main", "exploiter"):
         acting = algorithm.env_runner.module[module].get_state()
         np.testing.assert_equal(weights_of(algorithm, module), wanted)

@@ -10,7 +10,7 @@ from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters import configure
 from rllib_adapters.envs.env_config import MAIN, POOL
-from rllib_adapters.league.callback import keeper_of, league_in
+from rllib_adapters.league.callback import league_callback_of, league_in
 from rllib_adapters.league.control import league_of, set_league
 from rllib_adapters.league.curriculum import env_of, set_env
 from territorial.league import Group, LineUpDistribution, StoreInUseError
@@ -126,7 +126,7 @@ def test_a_snapshot_that_is_frozen_again_after_a_restore_plays_with_its_new_weig
     set_league(algorithm, LineUpDistribution(own))
     algorithm.env_runner.sample(num_timesteps=60, force_reset=True)
     acting = opponents._open["main-3", opponents._last_device]
-    stored = dict(algorithm.keeper.store.load("main-3"))
+    stored = dict(algorithm.league_callback.store.load("main-3"))
     np.testing.assert_equal({name: acting.weights[name] for name in stored}, stored)
 
 
@@ -138,11 +138,11 @@ def test_checkpoints_of_one_run_are_open_side_by_side_and_the_first_that_trains_
     for i, algorithm in ((1, first), (2, second)):
         algorithm.evaluate()
         assert_plays_with(algorithm.eval_env_runner, kept[i][2])
-        for write in (algorithm.train, keeper_of(algorithm).clean):
+        for write in (algorithm.train, league_callback_of(algorithm).clean):
             with pytest.raises(StoreInUseError, match="another run writes to the store"):
                 write()
         np.testing.assert_equal(weights_in(algorithm.learner_group), kept[i][2])
-    keeper_of(writer).release()  # as its end does
+    league_callback_of(writer).release()  # as its end does
     second.train()
     with pytest.raises(StoreInUseError, match="another run writes to the store"):
         first.train()

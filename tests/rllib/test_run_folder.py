@@ -14,7 +14,7 @@ from rllib_adapters.league import callback
 from rllib_adapters.league.callback import LeagueCallback
 from rllib_adapters.train import cli
 from rllib_adapters.train import run as runs
-from rllib_adapters.train.options import OPTIONS, Training
+from rllib_adapters.train.options import RUN_FILE, Training
 from rllib_adapters.train.run import LEAGUE, PROGRESS, SNAPSHOTS, STATE, Run, _Log, kind_of
 from territorial import cli as command
 from territorial.cli.options import UsageError
@@ -86,7 +86,7 @@ def test_two_runs_that_begin_one_after_the_other_in_one_folder_are_one(tmp_path,
 
 def test_a_run_that_cannot_be_built_leaves_nothing_in_the_way_of_another(tmp_path, monkeypatch):
     def build_half(self, *_):
-        assert Training.read(tmp_path / OPTIONS).seed == 1, "a process that is killed leaves what is resumed"
+        assert Training.read(tmp_path / RUN_FILE).seed == 1, "a process that is killed leaves what is resumed"
         store_in(tmp_path, **{"main-0": {"run": "this", "step": 0}})
         raise BuiltError
 
@@ -104,7 +104,7 @@ FIRST = {"main-0": {"run": "this", "step": 0}}
 
 def test_a_run_stopped_before_its_first_checkpoint_begins_again(tmp_path, nothing_is_built):
     store = store_in(tmp_path, **FIRST)
-    Training().write(tmp_path / OPTIONS)
+    Training().write(tmp_path / RUN_FILE)
     with pytest.raises(BuiltError):
         Run(tmp_path, None)
     assert store.names() == []
@@ -115,7 +115,7 @@ def test_a_run_stopped_before_its_first_checkpoint_begins_again(tmp_path, nothin
 )
 def test_a_run_without_a_checkpoint_does_not_begin_again_over_snapshots(tmp_path, nothing_is_built, other):
     store = store_in(tmp_path, **FIRST, **other)
-    Training().write(tmp_path / OPTIONS)
+    Training().write(tmp_path / RUN_FILE)
     with pytest.raises(ValueError, match=f"no checkpoint .* is complete.* {next(iter(other))!r}") as caught:
         Run(tmp_path, None)
     assert str(store.path) in str(caught.value)
@@ -126,45 +126,47 @@ def test_a_run_without_a_checkpoint_does_not_begin_again_over_snapshots(tmp_path
 
 
 @pytest.fixture
-def keeper(tmp_path):
-    """A keeper of the run "mine" of a new league, in a store that has snapshots of others, too."""
+def league_callback(tmp_path):
+    """A league_callback of the run "mine" of a new league, in a store that has snapshots of others, too."""
     names = {"main-0": {"run": "mine"}, "main-1": {"run": "another"}, "last": {"step": 3}, "copied": {}}
     found = LeagueCallback(Training().league(), store_in(tmp_path, **names))
     found.run = "mine"
     return found
 
 
-def test_only_snapshots_of_the_run_itself_are_removed(keeper):
-    (keeper.store.path / "copied" / "manifest.json").write_text("{")  # damaged: nobody knows whose it is
-    assert keeper.clean() == ["main-0"]
-    assert keeper.store.names() == ["copied", "last", "main-1"]
+def test_only_snapshots_of_the_run_itself_are_removed(league_callback):
+    (league_callback.store.path / "copied" / "manifest.json").write_text(
+        "{"
+    )  # damaged: nobody knows whose it is
+    assert league_callback.clean() == ["main-0"]
+    assert league_callback.store.names() == ["copied", "last", "main-1"]
 
 
-def test_a_copy_is_not_frozen_over_a_snapshot_of_another_run(keeper, monkeypatch):
+def test_a_copy_is_not_frozen_over_a_snapshot_of_another_run(league_callback, monkeypatch):
     monkeypatch.setattr(callback, "freeze", lambda *_, **__: pytest.fail("it is written"))
-    keeper.league.freeze("main")  # main-0
+    league_callback.league.freeze("main")  # main-0
     with pytest.raises(FileExistsError, match="'main-1' of another run is in"):
-        keeper._freeze(SimpleNamespace(), "main")
-    assert keeper.store.manifest("main-1").metadata == {"run": "another"}
+        league_callback._freeze(SimpleNamespace(), "main")
+    assert league_callback.store.manifest("main-1").metadata == {"run": "another"}
 
 
-def test_what_was_frozen_after_the_checkpoint_is_replaced(keeper, monkeypatch):
+def test_what_was_frozen_after_the_checkpoint_is_replaced(league_callback, monkeypatch):
     replaced = []
     monkeypatch.setattr(
         callback, "freeze", lambda *args, **given: replaced.append((args[2], given["replace"]))
     )
-    assert keeper._freeze(SimpleNamespace(), "main") == "main-0"
+    assert league_callback._freeze(SimpleNamespace(), "main") == "main-0"
     assert replaced == [("main-0", True)]
-    assert "main-0" in keeper.store.names()
+    assert "main-0" in league_callback.store.names()
 
 
-def test_learners_do_not_go_back_to_weights_of_another_run(keeper, monkeypatch):
+def test_learners_do_not_go_back_to_weights_of_another_run(league_callback, monkeypatch):
     monkeypatch.setattr(callback, "set_league", lambda *_: None)
-    learner = dataclasses.replace(keeper.league.config.learners[0], reset_chance=0.5)
-    keeper.league = League(dataclasses.replace(keeper.league.config, learners=(learner,)))
-    store_in(keeper.store.path.parent, **{"main-start": {"run": "another"}})
+    learner = dataclasses.replace(league_callback.league.config.learners[0], reset_chance=0.5)
+    league_callback.league = League(dataclasses.replace(league_callback.league.config, learners=(learner,)))
+    store_in(league_callback.store.path.parent, **{"main-start": {"run": "another"}})
     with pytest.raises(FileExistsError, match="'main-start' of another run is in"):
-        keeper.begin(SimpleNamespace())
+        league_callback.begin(SimpleNamespace())
 
 
 def test_two_runs_that_begin_in_one_folder_leave_the_snapshots_of_the_first(tmp_path, monkeypatch):
@@ -190,7 +192,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(runs, "start_ray", lambda runners: None)
     monkeypatch.setattr(cli, "compile_steps", lambda game: None)
     training = Training()
-    training.write(tmp_path / OPTIONS)
+    training.write(tmp_path / RUN_FILE)
     league = training.league()
     for step in (1, 2):
         store_in(tmp_path, **{league.freeze("main").name: {"run": "this", "step": step}})
@@ -213,8 +215,8 @@ def resumed(folder, **limits):
 
 
 def change(folder, **changes):
-    values = json.loads((folder / OPTIONS).read_text())
-    (folder / OPTIONS).write_text(json.dumps(values | changes))
+    values = json.loads((folder / RUN_FILE).read_text())
+    (folder / RUN_FILE).write_text(json.dumps(values | changes))
 
 
 # ---- options -----------------------------------------------------------------------------------------

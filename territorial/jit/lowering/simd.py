@@ -113,7 +113,7 @@ def fetch_line(builder: Any, pointer: Any) -> None:
 
 
 def _reduced(builder: Any, name: str, result: Any, words: Any) -> Any:
-    """Return what LLVM's function ``name`` makes of eight words."""
+    """Return LLVM's reduction ``name`` of eight words."""
     kind = ir.FunctionType(result, [VECTOR])
     return builder.call(
         cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v{EIGHT}i64"), [words]
