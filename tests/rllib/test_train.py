@@ -442,6 +442,7 @@ def test_a_runner_that_grows_ends_the_run_with_a_checkpoint_and_a_table(begun, m
     current, _ = begun
     (runner,) = current.algorithm.env_runner_group._worker_manager.actors().values()
     pid, limit = ray.get(runner.apply.remote(lambda _: os.getpid())), 9000
+    before = current.algorithm.training_iteration  # 0, or 1 where the test above came first
 
     def grown(pids):
         """What there is, but that the runner holds all that is allowed."""
@@ -457,4 +458,5 @@ def test_a_runner_that_grows_ends_the_run_with_a_checkpoint_and_a_table(begun, m
         current.train(lambda row, seconds: None)
     assert f" {pid} " in str(caught.value)
     assert "Who holds what" in str(caught.value)
-    assert (current.checkpoints.steps(), current.algorithm.training_iteration) == ([0, 1], 1)
+    assert current.checkpoints.steps() == sorted({0, before})
+    assert current.algorithm.training_iteration == before
