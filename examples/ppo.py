@@ -95,7 +95,7 @@ class OnBoards(nn.Module):
 class Trunk(nn.Module):
     """Pooled planes and features, flattened, through two layers."""
 
-    form, embedding_size = "pooled", 128
+    decoding, embedding_size = "pooled", 128
 
     def __init__(self, layout: ObsLayout, config: GameConfig) -> None:
         super().__init__()

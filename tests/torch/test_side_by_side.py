@@ -178,7 +178,7 @@ def test_what_acts_together_is_bounded(league, monkeypatch):
 class OwnTrunk(nn.Module):
     """A network of a user; ``way`` is what it does with its weights."""
 
-    form, embedding_size = "features", 6
+    decoding, embedding_size = "features", 6
 
     def __init__(self, layout, config, way):
         super().__init__()
