@@ -168,7 +168,8 @@ class LearnerSetup(TorchLearner):
     def set_state(self, state: Any) -> None:
         """Go on from a state, with the moments in it; called by RLlib."""
         super().set_state(state)
-        for name in self.module.keys():  # noqa: SIM118 - it is no dict
+        names = self.module.keys()
+        for name in names:
             for _, optimizer in self.get_optimizers_for_module(name):
                 keep_moments(optimizer)
 
