@@ -28,7 +28,7 @@ from torch.distributions import Categorical
 import territorial
 from territorial import GameConfig
 from territorial.decode import feature_names, pooled_shape
-from territorial.evaluation.statistics import Z
+from territorial.evaluation.intervals import Z
 from territorial.files.safetensors import pieces
 from territorial.nets import BoardPolicy, FeatureTrunk, PairPolicy, Policy
 from territorial.observation.layout import ObsLayout

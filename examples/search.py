@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 
 import territorial
-from territorial.evaluation.statistics import Z
+from territorial.evaluation.intervals import Z
 
 GAME = {
     "height": 32,

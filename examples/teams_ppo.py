@@ -26,7 +26,7 @@ import territorial
 from territorial.constants import NUM_CANDIDATES, NUM_FRACTIONS
 from territorial.decode import feature_names, pooled_shape
 from territorial.decode.torch import Decoder
-from territorial.evaluation.statistics import Z
+from territorial.evaluation.intervals import Z
 from territorial.nets import PairPolicy
 
 CRITICS = ("central", "own")

@@ -4,10 +4,10 @@ Importing this package alone is quick: the public names import ray and torch whe
 is an ImportError where they are not installed or Ray is too old.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rllib_adapters.requirements import check_requirements
+from territorial._lazy import lazily
 
 check_requirements()
 
@@ -46,15 +46,4 @@ _HOMES = {
 }
 """The modules of the public names."""
 
-
-def __getattr__(name: str) -> Any:
-    """Return a public name; its module is imported when the name is first asked for."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = import_module(_HOMES[name])
-    return globals().setdefault(name, getattr(home, name))
-
-
-def __dir__() -> list[str]:
-    """Return the public names, for tab completion."""
-    return sorted(__all__)
+__getattr__, __dir__ = lazily(__name__, __all__, _HOMES)

@@ -1,26 +1,31 @@
-"""A fast simulator of a territorial conquest game for multi-agent reinforcement learning."""
+"""A fast simulator of a territorial conquest game for multi-agent reinforcement learning.
+
+The public names import their modules when they are first asked for: a process that needs none of the engine,
+such as one that trains a league of another environment, does not load it.
+"""
 
 import territorial._interrupts  # noqa: F401  # first of all: the rest takes time
 
 # isort: split
-from territorial import bots, maps
-from territorial.browser.web import show_in_notebooks
-from territorial.config import GameConfig
-from territorial.config.land_mask import LandMask
-from territorial.constants import RULES_VERSION, __version__
-from territorial.engine.saved_game import SavedGame
-from territorial.engine.seats import LINEUPS, LineUp
-from territorial.engine.vec_game import VecGame
-from territorial.envs.gymnasium import SeatEnv, SeatVectorEnv
-from territorial.envs.pettingzoo import TerritorialEnv, env, parallel_env
-from territorial.envs.vector import TerritorialVec, make_vec
-from territorial.evaluation.evaluate import Evaluation, evaluate
-from territorial.evaluation.match import Ranking, match
-from territorial.evaluation.schedule import Scenario
-from territorial.observation.layout import OBS_VERSION
-from territorial.replay import Recorder, Replay
+from typing import TYPE_CHECKING
 
-show_in_notebooks()
+from territorial._lazy import lazily
+from territorial.constants import OBS_VERSION, RULES_VERSION, __version__
+
+if TYPE_CHECKING:  # editors and type checkers do not run __getattr__
+    from territorial import bots, maps
+    from territorial.config import GameConfig
+    from territorial.config.land_mask import LandMask
+    from territorial.engine.saved_game import SavedGame
+    from territorial.engine.seats import LINEUPS, LineUp
+    from territorial.engine.vec_game import VecGame
+    from territorial.envs.gymnasium import SeatEnv, SeatVectorEnv
+    from territorial.envs.pettingzoo import TerritorialEnv, env, parallel_env
+    from territorial.envs.vector import TerritorialVec, make_vec
+    from territorial.evaluation.evaluate import Evaluation, evaluate
+    from territorial.evaluation.match import Ranking, match
+    from territorial.evaluation.schedule import Scenario
+    from territorial.replay import Recorder, Replay
 
 __all__ = [
     "LINEUPS",
@@ -50,10 +55,31 @@ __all__ = [
     "parallel_env",
 ]
 
-PUBLIC_PACKAGES = ("decode", "league", "render", "replay")
-"""Packages to be imported by their own names, beside those in ``__all__``; the docs use them."""
+PUBLIC_PACKAGES = ("bots", "decode", "league", "maps", "render", "replay")
+"""Packages that are public, as attributes as well; the docs use them."""
 
+_HOMES = {
+    "Evaluation": "territorial.evaluation.evaluate",
+    "GameConfig": "territorial.config",
+    "LINEUPS": "territorial.engine.seats",
+    "LandMask": "territorial.config.land_mask",
+    "LineUp": "territorial.engine.seats",
+    "Ranking": "territorial.evaluation.match",
+    "Recorder": "territorial.replay",
+    "Replay": "territorial.replay",
+    "SavedGame": "territorial.engine.saved_game",
+    "Scenario": "territorial.evaluation.schedule",
+    "SeatEnv": "territorial.envs.gymnasium",
+    "SeatVectorEnv": "territorial.envs.gymnasium",
+    "TerritorialEnv": "territorial.envs.pettingzoo",
+    "TerritorialVec": "territorial.envs.vector",
+    "VecGame": "territorial.engine.vec_game",
+    "env": "territorial.envs.pettingzoo",
+    "evaluate": "territorial.evaluation.evaluate",
+    "make_vec": "territorial.envs.vector",
+    "match": "territorial.evaluation.match",
+    "parallel_env": "territorial.envs.pettingzoo",
+}
+"""The modules of the public names."""
 
-def __dir__() -> list[str]:
-    """Return the public names, for tab completion."""
-    return sorted((*__all__, *PUBLIC_PACKAGES))
+__getattr__, __dir__ = lazily(__name__, __all__, _HOMES, PUBLIC_PACKAGES)

@@ -1,16 +1,11 @@
 """``ShownInNotebooks``: base class of objects that notebooks display."""
 
-from functools import singledispatch
-
-
-@singledispatch
-def html_of(shown: object) -> str | None:
-    """Return ``shown`` as HTML, or None; ``territorial.browser.web`` defines how."""
-    return None
+from importlib import import_module
 
 
 class ShownInNotebooks:
     """Base class of objects that notebooks show as HTML."""
 
     def _repr_html_(self) -> str | None:
-        return html_of(self)
+        # The browser's layer lies above all that it shows, and a notebook alone needs it.
+        return import_module("territorial.browser.web").html_of(self)  # type: ignore[no-any-return]

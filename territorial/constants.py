@@ -9,6 +9,8 @@ __version__ = "0.1.0"
 
 RULES_VERSION = 1
 """Moves when, and only when, a game plays out differently from the same seed, map and actions."""
+OBS_VERSION = 2
+"""Moves when what an observation means changes; columns that are appended change nothing."""
 
 # Owner codes of cells and pool targets.
 NEUTRAL = 0

@@ -33,7 +33,7 @@ from territorial.bots.bot_files import bot_of_file, is_bot_file
 from territorial.cli import options
 from territorial.config import GameConfig
 from territorial.engine.seats import LINEUPS, name_of
-from territorial.evaluation.statistics import wilson
+from territorial.evaluation.intervals import wilson
 from territorial.typing import Floats, Ints
 
 SIDE_BY_SIDE = 16

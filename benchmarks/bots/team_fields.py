@@ -20,7 +20,7 @@ import territorial
 from benchmarks import harness
 from territorial import bots
 from territorial.config.teams import SPAWNS
-from territorial.evaluation.statistics import wilson
+from territorial.evaluation.intervals import wilson
 from territorial.files.cores import usable_cores
 from territorial.typing import Floats, Ints
 

@@ -32,7 +32,7 @@ from benchmarks import harness
 from territorial import GameConfig
 from territorial.cli import options
 from territorial.constants import NUM_FRACTIONS, TARGET_NEUTRAL
-from territorial.evaluation.statistics import Z
+from territorial.evaluation.intervals import Z
 from territorial.nets import Policy
 
 EVAL_SEED = 1_000_000

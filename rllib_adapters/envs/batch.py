@@ -24,7 +24,7 @@ from rllib_adapters.envs.seating import BotRegistry, check_new_league, seats_of_
 from territorial.bots import Network
 from territorial.engine.batch_arrays import GameArrays, seed_of_episode
 from territorial.engine.vec_game import VecGame, compile_steps
-from territorial.evaluation.outcome import known_places, places_now
+from territorial.evaluation.places import known_places, places_now
 from territorial.files.arrays import WritableArrays
 from territorial.files.room import check_room
 from territorial.league import LineUpDistribution, Outcome, Player

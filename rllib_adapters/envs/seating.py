@@ -50,8 +50,10 @@ class BotRegistry:
     def _seat(self, player: Player) -> Seat:
         if player.kind == "snapshot":
             return self.network(player.name) or self._of_frozen
-        seat = player.seat
-        return self._bots.setdefault(seat.name, seat) if isinstance(seat, PythonBot) else seat
+        if player.kind == "trainable":
+            return AGENT
+        bot = player.bot
+        return self._bots.setdefault(bot.name, bot) if isinstance(bot, PythonBot) else bot or player.name
 
     def network(self, name: str) -> Network | None:
         """Return the network of a snapshot; None if it has none, or if there is no such snapshot yet.

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from rllib_adapters.modules.policy_module import PolicyModule
 from territorial.config.validation import whole_number
 from territorial.league import Manifest
+from territorial.league.manifest import VERSIONS
 from territorial.nets.pair_policy import (
     READS,
     PairPolicy,
@@ -58,6 +59,7 @@ class PairModule(PolicyModule):
         return Manifest(
             architecture=cls.architecture,
             **READS,
+            **VERSIONS,
             height=layout.height,
             width=layout.width,
             num_players=layout.num_players,

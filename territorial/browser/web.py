@@ -11,10 +11,10 @@ nothing of the notebook around it. All that is shown is in the output itself.
 import base64
 import hashlib
 import os
+from functools import singledispatch
 from html import escape
 from importlib.resources import files
 
-from territorial._notebooks import html_of
 from territorial.browser.film import show, write_film
 from territorial.engine.vec_game import VecGame
 from territorial.files.atomic import write_file
@@ -111,6 +111,13 @@ FRAME_HEIGHT = 620
 """Of what a replay is shown in, CSS pixels; it is as wide as the notebook."""
 
 
+@singledispatch
+def html_of(shown: object) -> str | None:
+    """Return what notebooks show as HTML; None for what they show as text."""
+    return None
+
+
+@html_of.register
 def replay_html(replay: Replay) -> str:
     """Return the page that plays ``replay`` as one element of HTML, or a line if its film is too large."""
     film = bytearray()
@@ -129,6 +136,7 @@ def replay_html(replay: Replay) -> str:
     )
 
 
+@html_of.register
 def game_html(game: VecGame) -> str | None:
     """Return a picture of game 0 of ``game`` as it stands; None if no game has begun."""
     if not game.is_started:
@@ -139,9 +147,3 @@ def game_html(game: VecGame) -> str | None:
     return (
         f'<img src="data:image/png;base64,{picture}" alt="{text}" style="max-width: 100%"><div>{text}</div>'
     )
-
-
-def show_in_notebooks() -> None:
-    """From now on replays and games show themselves where HTML is shown."""
-    html_of.register(Replay, replay_html)
-    html_of.register(VecGame, game_html)

@@ -14,12 +14,11 @@ from territorial.cli.machine import provenance
 from territorial.config import FIELDS, MAP_KINDS, GameConfig
 from territorial.config.fields import describe
 from territorial.config.map_names import LANDS
-from territorial.constants import RULES_VERSION
+from territorial.constants import OBS_VERSION, RULES_VERSION
 from territorial.engine.seats import LINEUPS
 from territorial.envs.options import EnvOptions
 from territorial.jit.decorators import JIT_ENABLED
 from territorial.jit.library import library
-from territorial.observation.layout import OBS_VERSION
 
 EXAMPLES = """\
   territorial info

@@ -7,9 +7,9 @@ from typing import Any
 
 from territorial.cli import options
 from territorial.cli.options import UsageError, blamed_on, explained
-from territorial.league.charts import draw_league, label, order_of
+from territorial.league.charts import draw_league, order_of
 from territorial.league.checkpoints import Checkpoints, DamagedCheckpointsError
-from territorial.league.league import League, named
+from territorial.league.league import League
 
 EXAMPLES = """\
   territorial league show RUN                  print ratings and standings
@@ -69,13 +69,13 @@ def text_of(league: League, where: Path, most: int = 30) -> str:
     lines = [f"{where}: {league.num_games:,} games, {len(league.snapshots)} snapshots; steps: {steps}", ""]
     played = [name for name in order_of(league) if league.payoff.opponents(name)]
     if played:
-        heading = f"{'games with ' + label(main):>26}{label(main) + ' above it':>30}"
+        heading = f"{'games with ' + league.label(main):>26}{league.label(main) + ' above it':>30}"
         lines.append(f"{'player':24}{'rating':>15}{heading}")
     for name in played[:most]:
         rating, met = league.rating(name), league.payoff.of(main, name)
         chance = f"{100 * met.above:.0f} % ({100 * met.low:.0f}..{100 * met.high:.0f})" if met.games else ""
         mark = rating.text() if league.is_rated(name) else ""
-        lines.append(f"{label(name):24}{mark:>15}{met.games or '':>26}{chance:>30}")
+        lines.append(f"{league.label(name):24}{mark:>15}{met.games or '':>26}{chance:>30}")
     if len(played) > most:
         lines.append(f"... and {len(played) - most} more")
     lines += _who_waits(league)
@@ -88,9 +88,9 @@ def text_of(league: League, where: Path, most: int = 30) -> str:
 def _who_waits(league: League) -> list[str]:
     """Return a line on the players without games."""
     players = dict.fromkeys(
-        map(named, (*league.pool("learners"), *league.pool("bots"), *league.pool("snapshots")))
+        map(league.named, (*league.pool("learners"), *league.pool("bots"), *league.pool("snapshots")))
     )
-    waiting = [label(name) for name in players if not league.payoff.opponents(name)]
+    waiting = [league.label(name) for name in players if not league.payoff.opponents(name)]
     if len(waiting) == len(players):
         return [f"no game has ended yet, so there is nothing to compare: {', '.join(waiting)}"]
     return [f"no game yet: {', '.join(waiting)}"] if waiting else []

@@ -13,9 +13,10 @@ from territorial.cli import options, snapshots
 from territorial.cli.machine import provenance
 from territorial.cli.options import UsageError, blamed_on, explained
 from territorial.engine.seats import LINEUPS
-from territorial.evaluation.charts import check_matplotlib, check_plots
+from territorial.evaluation.charts import PLOTS
 from territorial.evaluation.match import DEFAULT_LINEUP, MAPS, match
 from territorial.evaluation.play import StoppedError
+from territorial.evaluation.plots import check_matplotlib, check_plots
 from territorial.evaluation.record import ResultsError
 from territorial.evaluation.schedule import MOST_GAMES
 from territorial.evaluation.workers import MOST_PROCESSES, Play
@@ -91,7 +92,7 @@ def run(parsed: argparse.Namespace) -> int:
     if parsed.plots is not None:
         with blamed_on("--plots", ImportError):
             check_matplotlib()
-            check_plots(Path(parsed.plots))
+            check_plots(Path(parsed.plots), PLOTS)
         options.check_folder("--plots", parsed.plots)
     config = options.config_of(parsed, MAPS)
     is_lineup = parsed.seats is None or parsed.seats in LINEUPS

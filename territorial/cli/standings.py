@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from territorial.engine.vec_game import VecGame
-from territorial.evaluation.outcome import places_now
+from territorial.evaluation.places import places_now
 from territorial.render.figures import percent, team_name
 from territorial.replay.frames import teams_in
 

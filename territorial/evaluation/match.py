@@ -13,12 +13,13 @@ from territorial import bots
 from territorial.config import GameConfig
 from territorial.engine.seats import LINEUPS
 from territorial.evaluation.charts import draw_charts
+from territorial.evaluation.intervals import Estimate
 from territorial.evaluation.play import played
 from territorial.evaluation.players import Entrants, Player, in_games, is_acting
-from territorial.evaluation.ratings import NEEDED, Rating, rate
+from territorial.evaluation.ratings import NEEDED, Rating
 from territorial.evaluation.record import GameRecord
 from territorial.evaluation.schedule import MATCH, Contest, Draw
-from territorial.evaluation.statistics import Estimate, PlayerSummary, RecordArrays
+from territorial.evaluation.statistics import PlayerSummary, RecordArrays, rate
 from territorial.evaluation.workers import Play, Processes
 from territorial.observation.layout import ObsLayout
 from territorial.typing import Floats

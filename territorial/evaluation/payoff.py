@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from territorial.config.validation import shown, whole_number
 from territorial.constants import MAX_PLAYERS
+from territorial.evaluation.intervals import wilson
 from territorial.evaluation.outcome import team_numbers, team_parts
-from territorial.evaluation.statistics import wilson
 from territorial.typing import Floats, Ints
 
 PRIOR = 2.0

@@ -18,7 +18,7 @@ from territorial.bots import short
 from territorial.config import GameConfig
 from territorial.engine.seats import AGENT
 from territorial.engine.vec_game import VecGame, compile_steps
-from territorial.evaluation.outcome import places_now
+from territorial.evaluation.places import places_now
 from territorial.evaluation.players import Act, ActingPolicy, Player, in_games, is_acting
 from territorial.evaluation.progress import Progress
 from territorial.evaluation.record import FILLED_PERCENT, LAND_EVERY, GameRecord, GameResults, ResultsError

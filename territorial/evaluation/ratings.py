@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from territorial.evaluation.intervals import Z
 from territorial.evaluation.outcome import team_numbers
-from territorial.evaluation.record import GameRecord
-from territorial.evaluation.statistics import Z
 
 NEEDED = "ratings need openskill: pip install 'territorial-env[league]' (or '.[league]' in the checkout)"
 """What is said where it is not installed."""
@@ -94,18 +93,3 @@ class Ratings:
         ratings = cls()
         ratings._ratings = {name: Rating(*map(float, pair)) for name, pair in values.items()}
         return ratings
-
-
-def rate(records: Iterable[GameRecord]) -> dict[str, Rating]:
-    """Return the ratings of all players that met another one in these games, as fixed players have them.
-
-    Games are taken in an order drawn from a fixed seed, as the last ones move a rating a little more. Between
-    1.96 sigma to both sides lies what as many other games would say, 95 times of 100, or more often where a
-    player has many seats. The intervals leave out the unit that all have in common. With 400 games of 32
-    seats ratings may lie a sixth too far apart or too close, with 4,000 a thirtieth. With fewer than 100
-    those of the best and the worst are still on their way from 25.
-    """
-    ratings, games = Ratings(fixed=True), sorted(records, key=lambda record: record.game)
-    for i in np.random.default_rng(0).permutation(len(games)):
-        ratings.record(games[i].seats, games[i].places, games[i].teams)
-    return {name: Rating(*pair) for name, pair in ratings.to_dict().items()}

@@ -14,7 +14,8 @@ from territorial.config.teams import RANDOM
 from territorial.config.validation import one_of, true_or_false, whole_number
 from territorial.constants import LARGEST_SEED, RULES_VERSION, __version__
 from territorial.engine.seats import AGENT, LINEUPS, Seat, name_of
-from territorial.evaluation.outcome import Teams, teams_by_seat
+from territorial.evaluation.outcome import Teams
+from territorial.evaluation.places import teams_by_seat
 from territorial.evaluation.players import Player
 from territorial.typing import Ints
 

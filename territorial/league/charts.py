@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from territorial.bots import short
-from territorial.evaluation.charts import check_matplotlib, draw_shares, named, save_plots
+from territorial.evaluation.plots import check_matplotlib, draw_shares, named, save_plots
 from territorial.evaluation.ratings import Ratings
 from territorial.league.league import League
 from territorial.typing import Floats
@@ -37,12 +36,6 @@ def draw_league(league: League, folder: Path) -> list[Path]:
     return save_plots(plt, there, folder) if there else []
 
 
-def label(player: str) -> str:
-    """Return the label of a player in plots and tables."""
-    kind, _, name = player.partition(":")
-    return short(name) if kind == "bot" else f"{name} (learns)" if kind == "trainable" else name
-
-
 def order_of(league: League) -> list[str]:
     """Return all players by rating, the best first."""
     return sorted(league.payoff.names, key=lambda name: -league.rating(name).mu)
@@ -63,7 +56,7 @@ def _ratings(plt: Any, league: League) -> Any:
         mus, sigmas = np.array([row.get(name, (np.nan, np.nan)) for row in rows]).T
         is_learner = name.startswith("trainable:")
         look = {"color": color, "linestyle": style, "linewidth": 2 if is_learner else 1}
-        _curve(axes, steps, mus, sigmas <= SURE, label=label(name), **look)
+        _curve(axes, steps, mus, sigmas <= SURE, label=league.label(name), **look)
         if is_learner:
             axes.fill_between(steps, mus - sigmas, mus + sigmas, color=color, alpha=0.15, linewidth=0)
     _mark_snapshots(axes, league)
@@ -96,7 +89,13 @@ def _above(plt: Any, league: League) -> Any:
         values = 100 * np.array([row.get("above", {}).get(name) for row in rows], float)  # None is NaN
         games = np.array([row.get("met", {}).get(name, ENOUGH_GAMES) for row in rows])
         _curve(
-            axes, steps, values, games >= ENOUGH_GAMES, color=f"C{i % 10}", linewidth=1.4, label=label(name)
+            axes,
+            steps,
+            values,
+            games >= ENOUGH_GAMES,
+            color=f"C{i % 10}",
+            linewidth=1.4,
+            label=league.label(name),
         )
     axes.axhline(50, color="0.5", linewidth=0.8)
     axes.set_ylim(-2, 102)
@@ -111,7 +110,7 @@ def _payoff(plt: Any, league: League, names: Sequence[str]) -> Any:
         f"faint: fewer than {ENOUGH_GAMES} games; hatched: never met"
     )
     weight = np.where(games < ENOUGH_GAMES, FAINT + (1 - FAINT) * games / ENOUGH_GAMES, 1.0)
-    return draw_shares(plt, share, [label(name) for name in names], title, weight=weight)
+    return draw_shares(plt, share, [league.label(name) for name in names], title, weight=weight)
 
 
 def _rows(league: League) -> list[str]:

@@ -8,16 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from territorial import bots
-from territorial.bots.bot_files import written_name
 from territorial.config import FIELDS
 from territorial.config.fields import about, check_values, documents_fields, option
-from territorial.config.validation import checked_list, hint, shown, whole_number
+from territorial.config.validation import checked_list, shown, whole_number
 from territorial.constants import LARGEST_SEED, MAX_PLAYERS
-from territorial.engine.seats import CustomBot, check_custom, name_of, with_bots_of_files
 from territorial.files.bounded import check_fields, made_of
+from territorial.league.bot_names import GAME, bots_of
 from territorial.league.matchmaking import Opponents, checked_pools
-from territorial.league.seating import bots_by_name, bots_by_text
 
 Role = Literal["main", "main_exploiter", "league_exploiter"]
 Games = Literal["own", "shared"]
@@ -103,7 +100,15 @@ class LeagueConfig:
         "bots that take part: names, custom bots (``territorial.bots.Network``, ``territorial.bots.Style``, "
         "``territorial.bots.PythonBot``), and texts that name the file of one: ``net:FILE``, ``style:FILE``",
     )
-    python_bots: tuple[CustomBot, ...] = option((), "further custom bots")
+    python_bots: tuple[Any, ...] = option((), "further custom bots")
+    env: str = option(
+        GAME,
+        "whose bots there are: those of this game, or of another environment, in which the names of bots are "
+        "free and ``rllib_adapters.add_league`` takes their objects",
+    )
+    shuffle: bool = option(
+        False, "True: players are dealt to seats anew in every game; False: in the order of learners"
+    )
     games: Games = option(
         "own",
         '"own": every game is one learner\'s, and its seats are those of that learner alone. "shared": all '
@@ -145,28 +150,11 @@ class LeagueConfig:
 
     def _take_bots(self) -> None:
         """Sort the bots into names and custom ones."""
-        objects = checked_list("python_bots", self.python_bots)
-        for i, bot in enumerate(objects):
-            if not isinstance(bot, CustomBot):
-                raise TypeError(f"python_bots[{i}] is {shown(bot)}; it must be a custom bot")
-        known = {bot.name for bot in objects}
-        given = (*with_bots_of_files(checked_list("bots", self.bots), known, "bots"), *objects)
-        for i, bot in enumerate(given):
-            if not isinstance(bot, (str, CustomBot)):
-                raise TypeError(f"bots[{i}] is {shown(bot)}; it must be of the type str, or a custom bot")
-        custom = [bot for bot in given if isinstance(bot, CustomBot)]
-        for bot in custom:
-            check_custom(bot)
-        own = bots_by_name(custom)
-        names = tuple(dict.fromkeys(map(name_of, given)))
-        if unknown := [name for name in names if name not in (*bots.NAMES, *bots.ALIASES, *own)]:
-            there_are = ", ".join(bots.UNVERSIONED_NAMES)
-            raise ValueError(
-                f"bots has {shown(unknown[0])}{hint(unknown[0], bots.UNVERSIONED_NAMES)}; bots are "
-                f"{there_are}, and custom bots, which are given as objects or by their files"
-            )
+        if not isinstance(self.env, str) or not _NAME.fullmatch(self.env):
+            raise ValueError(f"env is {shown(self.env)}; it must have 1 to 64 letters, digits, '-' and '_'")
+        names, custom = bots_of(self.env).sorted_bots(self.bots, self.python_bots)
         object.__setattr__(self, "bots", names)
-        object.__setattr__(self, "python_bots", tuple(own.values()))
+        object.__setattr__(self, "python_bots", custom)
 
     def _check_learners(self) -> None:
         names = [learner.name for learner in self.learners]
@@ -187,13 +175,11 @@ class LeagueConfig:
         """Return the rules as values that JSON has, see :meth:`from_dict`; custom bots are named."""
         values = dataclasses.asdict(dataclasses.replace(self, bots=(), python_bots=()))
         del values["python_bots"]
-        written = {bot.name: written_name(bot) for bot in self.python_bots}
+        written = {bot.name: bots_of(self.env).written_name(bot) for bot in self.python_bots}
         return {**values, "bots": tuple(written.get(name, name) for name in self.bots)}
 
     @classmethod
-    def from_dict(
-        cls, values: Mapping[str, Any], python_bots: Sequence[CustomBot | str] = ()
-    ) -> LeagueConfig:
+    def from_dict(cls, values: Mapping[str, Any], python_bots: Sequence[Any] = ()) -> LeagueConfig:
         """Return the rules of ``to_dict``; ValueError and TypeError for impossible values.
 
         ``python_bots``: the custom ones that may be among its ``bots``, or texts that name their files.
@@ -201,7 +187,8 @@ class LeagueConfig:
         """
         check_fields("config", values, _names(cls) - {"python_bots"})
         learners = enumerate(checked_list("learners", values["learners"]))
-        known, named = bots_by_text(python_bots, "python_bots"), checked_list("bots", values["bots"])
+        known = bots_of(values["env"]).by_text(python_bots, "python_bots")
+        named = checked_list("bots", values["bots"])
         changes = {
             "learners": [_learner(f"learners[{i}]", one) for i, one in learners],
             "bots": [known.get(one, one) if isinstance(one, str) else one for one in named],

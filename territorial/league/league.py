@@ -9,14 +9,13 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar, assert_never
 
 import numpy as np
 
-from territorial import bots
 from territorial.config.validation import whole_number, whole_number_in
-from territorial.engine.seats import CustomBot
 from territorial.evaluation.outcome import team_numbers
 from territorial.evaluation.payoff import Payoff, PayoffMatrix, layout
 from territorial.evaluation.ratings import Rating, Ratings
 from territorial.files.atomic import write_file
 from territorial.files.bounded import fits, open_file, parse
+from territorial.league.bot_names import bots_of
 from territorial.league.config import LeagueConfig, Learner
 from territorial.league.league_file import (
     BOUNDS,
@@ -114,6 +113,7 @@ class League:
         self._frozen_at = dict.fromkeys(self.steps, 0)
         self._count = dict.fromkeys(self.steps, 0)
         self._rng = np.random.default_rng(config.seed)
+        self._bots = bots_of(config.env)
         self._own_bots = {f"bot:{bot.name}": bot for bot in config.python_bots}
 
     # ---- who there is ---------------------------------------------------------------------------------
@@ -136,7 +136,19 @@ class League:
 
     def rating(self, player: str) -> Rating:
         """Return how strong a player is thought to be."""
-        return Ratings.START if self.ratings is None else self.ratings[named(player)]
+        return Ratings.START if self.ratings is None else self.ratings[self.named(player)]
+
+    def named(self, player: str) -> str:
+        """Return the text of a player with a bot's full name: ``bot:banker`` is ``bot:banker-1``."""
+        kind, _, name = player.partition(":")
+        return f"bot:{self._bots.full_name(name)}" if kind == "bot" else player
+
+    def label(self, player: str) -> str:
+        """Return the label of a player in plots and tables."""
+        kind, _, name = player.partition(":")
+        if kind == "bot":
+            return str(self._bots.short(name))
+        return f"{name} (learns)" if kind == "trainable" else name
 
     def is_rated(self, player: str) -> bool:
         """Return whether any game says how strong a player is."""
@@ -145,7 +157,7 @@ class League:
     def met_bots(self) -> dict[str, Payoff]:
         """Return how the first main agent did against each bot of the pool that it has met."""
         main = self.pool("mains")[0]
-        found = {bot: self.payoff.of(main, named(bot)) for bot in self.pool("bots")}
+        found = {bot: self.payoff.of(main, self.named(bot)) for bot in self.pool("bots")}
         return {bot: one for bot, one in found.items() if one.games}
 
     # ---- who plays ------------------------------------------------------------------------------------
@@ -159,7 +171,7 @@ class League:
         names = list(dict.fromkeys(name for pool in among for name in self.pool(pool)))
         names = names or list(self.pool("mains"))
         mains = self.pool("mains")
-        above = self.payoff.probability(named(me), [named(name) for name in names])
+        above = self.payoff.probability(me, [self.named(name) for name in names])
         ratings = np.array([self.rating(name).mu for name in names])
         is_main = np.array([name in mains for name in names])
         above[[name == me for name in names]] = 0.5
@@ -175,7 +187,8 @@ class League:
                 f"games is 'own'; name the learner whose game it is, one of {', '.join(self._learners)}"
             )
         whose = self._learners.values() if learner is None else [self._known(learner)]
-        return LineUpDistribution([group for one in whose for group in self._groups(one)])
+        groups = [group for one in whose for group in self._groups(one)]
+        return LineUpDistribution(groups, self.config.shuffle)
 
     def draw(self, learner: str | None = None) -> tuple[Player, ...]:
         """Return the players of the next game by seat, drawn from :meth:`table` by the league's own RNG."""
@@ -194,7 +207,7 @@ class League:
             key = f"{self.config.seed} {learner.name} {learner.opponents.index(part)}"
             few = drawn_few(snapshots, part.distinct, self.steps[learner.name], key)
             weights = {name: one for name, one in weights.items() if name not in snapshots} | few
-        players = {self._own_bots.get(name, name): weight for name, weight in weights.items()}
+        players = {self._player(name): weight for name, weight in weights.items()}
         return Group(part.seats, players, together=part.together)
 
     # ---- how it came out ------------------------------------------------------------------------------
@@ -230,7 +243,7 @@ class League:
         There are never more than ``MOST_NOTES``. TypeError and ValueError for what no file could hold, such
         as NaN.
         """
-        names = (*self.pool("learners"), *map(named, self.pool("bots")))
+        names = (*self.pool("learners"), *map(self.named, self.pool("bots")))
         ratings = {name: list(self.rating(name)) for name in names}
         row = {"step": step, "games": self.num_games, "ratings": ratings, **more}
         self.history.append(checked_row("a line of the history", parse(text_of(row), BOUNDS)))
@@ -252,7 +265,7 @@ class League:
         if gate.max_steps is not None and since >= gate.max_steps:
             return GateStatus(True, f"{since} steps, at most {gate.max_steps}")
         me = f"trainable:{learner}"
-        against = dict.fromkeys(named(name) for pool in gate.against for name in self.pool(pool))
+        against = dict.fromkeys(self.named(name) for pool in gate.against for name in self.pool(pool))
         names = [name for name in against if name != me]
         if not names:
             return GateStatus(False, f"no player is in {', '.join(gate.against)} yet")
@@ -350,7 +363,7 @@ class League:
         return pack(text, self.payoff.to_arrays())
 
     @classmethod
-    def from_bytes(cls, data: bytes, python_bots: Sequence[CustomBot | str] = ()) -> League:
+    def from_bytes(cls, data: bytes, python_bots: Sequence[Any] = ()) -> League:
         """Return the league of ``to_bytes``; ValueError names the fault of other bytes.
 
         All that is read is checked, and no more is unpacked than such a league takes. ``python_bots``: the
@@ -360,7 +373,7 @@ class League:
         return cls._read(io.BytesIO(data), python_bots)
 
     @classmethod
-    def _read(cls, file: BinaryIO, python_bots: Sequence[CustomBot | str] = ()) -> League:
+    def _read(cls, file: BinaryIO, python_bots: Sequence[Any] = ()) -> League:
         try:
             found = LeagueFile(file)
             saved = checked(found.about(), python_bots)
@@ -383,7 +396,7 @@ class League:
         write_file(path, self.to_bytes())
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], python_bots: Sequence[CustomBot | str] = ()) -> League:
+    def load(cls, path: str | os.PathLike[str], python_bots: Sequence[Any] = ()) -> League:
         """Return the league in a file, see ``from_bytes``; ValueError names a file without one."""
         try:
             with open_file(path) as file:
@@ -403,6 +416,11 @@ class League:
             )
         return self._learners[learner]
 
+    def _player(self, text: str) -> Player:
+        """Return a player of a pool, which needs no check."""
+        kind, _, name = text.partition(":")
+        return Player(kind, name, self._own_bots.get(text))  # type: ignore[arg-type]
+
     def _known_player(self, text: str) -> str:
         """Return the league's name of a player; a bot that is named by its file has a name, too.
 
@@ -410,7 +428,7 @@ class League:
         """
         if text in self._own_bots:
             return text
-        player = Player.parse(text)
+        player = Player.parse(text, self.config.env)
         if player.bot is not None and str(player) not in self._own_bots:
             raise ValueError(f"{text} is not a bot of this league")
         if player.kind == "trainable":
@@ -419,15 +437,9 @@ class League:
         was_frozen = whole_number_in(number, 0, self._count.get(learner, 0) - 1) is not None
         if player.kind == "snapshot" and not was_frozen:
             raise ValueError(f"{text} is not a snapshot of this league")
-        return named(str(player))
+        return self.named(str(player))
 
 
 def thinned(rows: Sequence[T]) -> list[T]:
     """Return the first row, the last one, and every second one between."""
     return [rows[0], *rows[2:-1:2], rows[-1]]
-
-
-def named(player: str) -> str:
-    """Return the text of a player with a bot's full name: ``bot:banker`` is ``bot:banker-1``."""
-    kind, _, name = player.partition(":")
-    return f"bot:{bots.full_name(name)}" if kind == "bot" else player

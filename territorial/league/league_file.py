@@ -4,6 +4,8 @@
 known before it is unpacked; and nothing is ever unpickled or evaluated.
 """
 
+from __future__ import annotations
+
 import errno
 import io
 import json
@@ -14,12 +16,11 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
 from territorial.config.validation import checked_list, finite_number, shown, whole_number, whole_number_in
-from territorial.engine.seats import CustomBot
 from territorial.evaluation.payoff import TableSpec, layout
 from territorial.evaluation.ratings import Rating
 from territorial.files.bounded import Bounds, check_fields, parse_object
@@ -174,7 +175,7 @@ FIELDS = ("format", "config", "players", "ratings", "snapshots", *COUNTS, "num_g
 """What the text says: all of a league but the tables of its payoff."""
 
 
-def checked(about: Mapping[str, Any], python_bots: Sequence[CustomBot | str] = ()) -> dict[str, Any]:
+def checked(about: Mapping[str, Any], python_bots: Sequence[Any] = ()) -> dict[str, Any]:
     """Return the ``FIELDS`` of a text as a league has them; ValueError and TypeError for whatever cannot be.
 
     ``config`` is then a ``LeagueConfig``, and ``snapshots`` are ``LeagueSnapshot`` by name. ``players`` are
@@ -188,14 +189,18 @@ def checked(about: Mapping[str, Any], python_bots: Sequence[CustomBot | str] = (
     for name, step in counts["frozen_at"].items():
         whole_number(f"frozen_at[{name!r}]", step, 0, counts["steps"][name])
     snapshots = _snapshots(about["snapshots"], config, counts["steps"], counts["count"])
-    own = {f"bot:{bot.name}" for bot in config.python_bots}
-    known = {learner.name for learner in config.learners}, set(snapshots), own
+    known = _Known(
+        {learner.name for learner in config.learners},
+        set(snapshots),
+        {f"bot:{bot.name}" for bot in config.python_bots},
+        config.env,
+    )
     history = enumerate(checked_list("history", about["history"], most=MOST_NOTES))
     return {
         **counts,
         "config": config,
-        "players": _players(about["players"], *known),
-        "ratings": _ratings(about["ratings"], *known),
+        "players": _players(about["players"], known),
+        "ratings": _ratings(about["ratings"], known),
         "snapshots": snapshots,
         "num_games": whole_number("num_games", about["num_games"], 0, LARGEST_COUNT),
         "history": [checked_row(f"history[{i}]", row) for i, row in history],
@@ -204,6 +209,15 @@ def checked(about: Mapping[str, Any], python_bots: Sequence[CustomBot | str] = (
 
 
 # ---- who there is --------------------------------------------------------------------------------------
+
+
+class _Known(NamedTuple):
+    """The players of a league; ``own``: its custom bots, ``env``: whose the others are."""
+
+    learners: set[str]
+    snapshots: set[str]
+    own: set[str]
+    env: str
 
 
 def _counts(name: str, given: Any, config: LeagueConfig) -> dict[str, int]:
@@ -237,10 +251,10 @@ def _is_copy(name: Any, learner: str, count: int) -> bool:
     return number is not None and name == f"{learner}-{number}"
 
 
-def _players(given: Any, learners: set[str], snapshots: set[str], own: set[str]) -> list[str]:
+def _players(given: Any, known: _Known) -> list[str]:
     found: dict[str, None] = {}
     for i, given_text in enumerate(checked_list("players", given)):
-        text = _player(f"players[{i}]", given_text, learners, snapshots, own)
+        text = _player(f"players[{i}]", given_text, known)
         if text in found:
             raise ValueError(
                 f"players[{i}] is {text!r}, which occurs before; each player must occur only once"
@@ -249,25 +263,25 @@ def _players(given: Any, learners: set[str], snapshots: set[str], own: set[str])
     return list(found)
 
 
-def _player(what: str, text: Any, learners: set[str], snapshots: set[str], own: set[str]) -> str:
-    """Return the text of a player of the league; ``own`` are custom bots."""
-    if isinstance(text, str) and text in own:
+def _player(what: str, text: Any, known: _Known) -> str:
+    """Return the text of a player of the league."""
+    if isinstance(text, str) and text in known.own:
         return text
     try:
-        player = Player.parse(text)
+        player = Player.parse(text, known.env)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{what}: {error}") from None
-    here = {"trainable": learners, "snapshot": snapshots}.get(player.kind)
+    here = {"trainable": known.learners, "snapshot": known.snapshots}.get(player.kind)
     if here is not None and player.name not in here:
         raise ValueError(f"{what} is {shown(text)}; the league has no {player.kind} of that name")
     return str(player)
 
 
-def _ratings(given: Any, learners: set[str], snapshots: set[str], own: set[str]) -> dict[str, Rating] | None:
+def _ratings(given: Any, known: _Known) -> dict[str, Rating] | None:
     if given is None:
         return None
     return {
-        _player("ratings", text, learners, snapshots, own): _rating(f"ratings[{shown(text)}]", pair)
+        _player("ratings", text, known): _rating(f"ratings[{shown(text)}]", pair)
         for text, pair in _mapping("ratings", given).items()
     }
 

@@ -7,9 +7,8 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from territorial.config.validation import shown, whole_number
-from territorial.constants import RULES_VERSION
+from territorial.constants import OBS_VERSION, RULES_VERSION
 from territorial.files.bounded import check_fields
-from territorial.observation.layout import OBS_VERSION, RANGES
 
 
 class SnapshotError(Exception):
@@ -32,11 +31,8 @@ class MismatchError(SnapshotError, ValueError):
     """A snapshot was made for something else: another architecture, observation, version or size."""
 
 
-_RANGES = {
-    **RANGES,
-    "obs_version": (1, 2**31),
-    "rules_version": (1, 2**31),
-}
+VERSIONS: Mapping[str, Any] = {"obs_version": OBS_VERSION, "rules_version": RULES_VERSION}
+"""Those of this release, which manifests of this game's snapshots have."""
 ANY = None
 """In :meth:`Manifest.require`: whatever the field is, it will do."""
 
@@ -47,14 +43,17 @@ class Manifest:
 
     Args:
         architecture: the name by which the code that builds the network knows it.
-        observation: the form of observations that it reads, such as "packed" or "features".
-        action_format: the form of its actions, such as "discrete" or "multi_discrete".
-        height: rows of the map it was trained on, in cells; 16 to 1024.
-        width: columns of that map, in cells; 16 to 1024.
-        num_players: seats of the game; 2 to 250.
-        frames: boards in a stack, 0 to 16; 0 where it reads no boards.
-        obs_version: version of the observations it was trained with; default: the present one.
-        rules_version: version of the rules it was trained with; default: the present one.
+        observation: the form of observations that it reads, such as "packed" or "features"; of another
+            environment the digest of their space.
+        action_format: the form of its actions, such as "discrete" or "multi_discrete", or the digest of
+            their space.
+        height: rows of the map it was trained on, in cells. This number and those below are of this game;
+            None, the default, in snapshots of other environments.
+        width: columns of that map, in cells.
+        num_players: seats of the game.
+        frames: boards in a stack; 0 where it reads no boards.
+        obs_version: version of the observations it was trained with, ``territorial.OBS_VERSION``.
+        rules_version: version of the rules it was trained with, ``territorial.RULES_VERSION``.
         settings: what the architecture was built with, such as its widths: two snapshots can share one
             network if ``architecture`` and ``settings`` are equal; default: none.
         metadata: anything else, such as the iteration; nothing here depends on it; default: none.
@@ -66,12 +65,12 @@ class Manifest:
     architecture: str
     observation: str
     action_format: str
-    height: int
-    width: int
-    num_players: int
-    frames: int
-    obs_version: int = OBS_VERSION
-    rules_version: int = RULES_VERSION
+    height: int | None = None
+    width: int | None = None
+    num_players: int | None = None
+    frames: int | None = None
+    obs_version: int | None = None
+    rules_version: int | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
@@ -80,8 +79,9 @@ class Manifest:
             value = getattr(self, name)
             if not isinstance(value, str) or not value:
                 raise TypeError(f"{name} is {shown(value)}; it must be a string, and not an empty one")
-        for name, (low, high) in _RANGES.items():
-            object.__setattr__(self, name, whole_number(name, getattr(self, name), low, high))
+        for name in NUMBERS:
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, whole_number(name, getattr(self, name), 0, 2**31))
         for name in ("settings", "metadata"):
             if not isinstance(getattr(self, name), Mapping):
                 raise TypeError(f"{name} is {shown(getattr(self, name))}; it must be a mapping")
@@ -110,6 +110,8 @@ class Manifest:
         return cls(**values)
 
 
+NUMBERS = ("height", "width", "num_players", "frames", "obs_version", "rules_version")
+"""The fields of snapshots of this game alone."""
 NAMES = tuple(spec.name for spec in fields(Manifest))
 """The fields of a manifest."""
 

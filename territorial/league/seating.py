@@ -3,33 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from territorial import bots
-from territorial.bots.bot_files import bot_of_file, is_bot_file, written_name
-from territorial.config.validation import (
-    checked_list,
-    finite_number,
-    hint,
-    shown,
-    true_or_false,
-    whole_number,
-)
+from territorial.config.validation import checked_list, finite_number, shown, true_or_false, whole_number
 from territorial.constants import MAX_PLAYERS, MIN_PLAYERS
-from territorial.engine.seats import (
-    AGENT,
-    EXTERNAL,
-    CustomBot,
-    Seat,
-    check_custom,
-    is_same_bot,
-    with_bots_of_files,
-)
 from territorial.files.bounded import Bounds, check_fields, made_of, parse_object
+from territorial.league.bot_names import GAME, bots_of
 
 Kind = Literal["trainable", "bot", "snapshot"]
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -52,21 +35,17 @@ class Player(NamedTuple):
 
     kind: Kind
     name: str
-    bot: CustomBot | None = None
+    bot: Any = None
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.name}"
 
-    @property
-    def seat(self) -> Seat:
-        """The engine's name of the seat: an agent, a bot, or external, for the caller to play."""
-        if self.kind == "bot":
-            return self.name if self.bot is None else self.bot
-        return {"trainable": AGENT, "snapshot": EXTERNAL}[self.kind]
-
     @classmethod
-    def parse(cls, text: str) -> Player:
-        """Return the player that a text such as ``bot:banker`` names; ValueError if it names none."""
+    def parse(cls, text: str, env: str = GAME) -> Player:
+        """Return the player that a text such as ``bot:banker`` names; ValueError if it names none.
+
+        ``env``: whose bots there are, see ``LeagueConfig.env``.
+        """
         if not isinstance(text, str):
             raise TypeError(f"a player is {shown(text)}; it must be a string such as 'bot:banker'")
         kind, _, name = text.partition(":")
@@ -75,26 +54,14 @@ class Player(NamedTuple):
                 f"a player is {shown(text)}; it must be KIND:NAME, KIND one of {', '.join(KINDS)}, or "
                 "style:FILE or net:FILE for the file of a bot"
             )
-        if kind == "bot" and is_bot_file(name):
-            return cls.of_bot(bot_of_file("a player", name))
-        if kind == "bot" and name not in (*bots.NAMES, *bots.ALIASES):
-            there_are = ", ".join(bots.UNVERSIONED_NAMES)
-            raise ValueError(
-                f"a player is {shown(text)}{hint(name, bots.UNVERSIONED_NAMES)}; bots are {there_are}, and "
-                "custom bots, which are given as objects or by their files"
-            )
+        if kind == "bot":
+            return cls("bot", *bots_of(env).parsed("a player", name))
         return cls(kind, name)  # type: ignore[arg-type]  # it is one of KINDS
-
-    @classmethod
-    def of_bot(cls, bot: CustomBot) -> Player:
-        """Return the player that a custom bot is; ValueError for one that cannot be."""
-        check_custom(bot)
-        return cls("bot", bot.name, bot)
 
     @property
     def written(self) -> str:
         """The text that files have of it: with the whole path where its name has the end of a long one."""
-        return str(self) if self.bot is None else f"bot:{written_name(self.bot)}"
+        return str(self) if self.bot is None else f"bot:{bots_of(GAME).written_name(self.bot)}"
 
 
 @dataclass(frozen=True)
@@ -156,7 +123,8 @@ class LineUpDistribution:
                 f"the groups have {self.num_players} seats together; there must be "
                 f"{MIN_PLAYERS} to {MAX_PLAYERS}"
             )
-        bots_by_name(player.bot for group in groups for player in group.players if player.bot is not None)
+        if custom := [player.bot for group in groups for player in group.players if player.bot is not None]:
+            bots_of(GAME).by_name(custom)
 
     @property
     def num_players(self) -> int:
@@ -197,14 +165,15 @@ class LineUpDistribution:
         return {"groups": groups, "shuffle": self.shuffle}
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any], bots: Sequence[CustomBot | str] = ()) -> LineUpDistribution:
+    def from_dict(cls, values: Mapping[str, Any], bots: Sequence[Any] = ()) -> LineUpDistribution:
         """Return the table of ``to_dict``. ValueError for unknown and missing fields.
 
         ``bots``: the custom ones that may be among the players, or texts that name their files. Networks
         that are not among them are read from the files that the table names.
         """
         check_fields("a line-up distribution", values, {"groups", "shuffle"})
-        known, groups = {f"bot:{text}": bot for text, bot in bots_by_text(bots, "bots").items()}, []
+        found = bots_of(GAME).by_text(bots, "bots") if bots else {}
+        known, groups = {f"bot:{text}": bot for text, bot in found.items()}, []
         for i, group in enumerate(checked_list("groups", values["groups"])):
             if isinstance(group, Mapping) and isinstance(players := group.get("players"), Mapping):
                 group = {**group, "players": {known.get(one, one): players[one] for one in players}}
@@ -216,30 +185,12 @@ class LineUpDistribution:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
 
     @classmethod
-    def from_json(cls, text: str, bots: Sequence[CustomBot | str] = ()) -> LineUpDistribution:
+    def from_json(cls, text: str, bots: Sequence[Any] = ()) -> LineUpDistribution:
         """Return the table that a text describes, see ``from_dict``; ValueError if it describes none."""
         try:
             return cls.from_dict(parse_object(text.encode(), BOUNDS), bots)
         except TypeError as error:
             raise ValueError(str(error)) from None
-
-
-def bots_by_text(bots: Sequence[CustomBot | str], what: str) -> dict[str, CustomBot]:
-    """Return custom bots by all their texts in files; ``what``: their name in errors."""
-    found = with_bots_of_files(bots, what=what)
-    return {text: bot for bot in found for text in (bot.name, written_name(bot))}
-
-
-def bots_by_name(bots: Iterable[CustomBot]) -> dict[str, CustomBot]:
-    """Return custom bots by name; ValueError where two that differ have the same."""
-    found: dict[str, CustomBot] = {}
-    for bot in bots:
-        if not is_same_bot(found.setdefault(bot.name, bot), bot):
-            raise ValueError(
-                f"two custom bots are called {bot.name!r}; make one and use it everywhere, or give them "
-                "names that differ"
-            )
-    return found
 
 
 def _drawn(group: Group, rng: np.random.Generator) -> list[Player]:
@@ -254,9 +205,9 @@ def _drawn(group: Group, rng: np.random.Generator) -> list[Player]:
 
 
 def _player(given: Any) -> Player:
-    bot = given.bot if isinstance(given, Player) else given
-    if isinstance(bot, CustomBot):
-        return Player.of_bot(bot)
-    if is_bot_file(given):
-        return Player.of_bot(bot_of_file("a player", given))
-    return Player.parse(str(given) if isinstance(given, Player) else given)
+    """Return the player that is given, as such, as a text or as a custom bot of this game."""
+    if isinstance(given, Player):
+        return given
+    is_text = isinstance(given, str) and given.partition(":")[0] in KINDS
+    custom = None if is_text else bots_of(GAME).taken(given)
+    return Player.parse(given) if custom is None else Player("bot", *custom)

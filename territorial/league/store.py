@@ -26,12 +26,12 @@ from territorial.files.atomic import cleared, naming, own_folder, sync_folder
 from territorial.files.bounded import Bounds, check_fields, open_file, parse_object, read_file
 from territorial.files.locks import InUseError, locked, one_writer, this_process
 from territorial.league.manifest import (
+    VERSIONS,
     DamagedSnapshotError,
     Manifest,
     StoreInUseError,
     UnknownSnapshotError,
 )
-from territorial.observation.layout import OBS_VERSION
 
 Buffer = bytes | bytearray | memoryview | npt.NDArray[np.uint8]
 
@@ -239,8 +239,8 @@ class SnapshotStore:
         Args:
             name: of the snapshot, which is fetched if it has to be.
             expect: fields of the manifest and what they must be, such as ``{"architecture": "cnn"}``.
-                ``obs_version`` and ``rules_version`` must be those of this release unless given here;
-                ``manifest.ANY`` (None) is for whatever they are.
+                ``obs_version`` and ``rules_version``, where the manifest has them, must be those of this
+                release unless given here; ``manifest.ANY`` (None) is for whatever they are.
             verify: read the file once and compare it with its digest, which takes tens of milliseconds
                 for 20 MB. False compares lengths only.
 
@@ -248,8 +248,8 @@ class SnapshotStore:
 
         """
         about = self._about(name)
-        versions = {"obs_version": OBS_VERSION, "rules_version": RULES_VERSION}
-        about.manifest.require(f"snapshot {name!r}", **(versions | dict(expect or {})))
+        wanted = {one: VERSIONS[one] for one in VERSIONS if getattr(about.manifest, one) is not None}
+        about.manifest.require(f"snapshot {name!r}", **(wanted | dict(expect or {})))
         try:
             with open_file(self.path / name / WEIGHTS) as file:
                 about.weights.check(file, verify=verify)

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from territorial.config import GameConfig
 from territorial.config.validation import shown
 from territorial.league import Manifest, MismatchError, SnapshotStore, Weights
+from territorial.league.manifest import VERSIONS
 from territorial.nets.board_policy import BoardPolicy, MakeTrunk
 from territorial.nets.pair_policy import READS, PairRows
 from territorial.nets.policy import GAMES, MASKED, Policy
@@ -47,6 +48,7 @@ def _fields_of(layout: ObsLayout) -> dict[str, Any]:
         "width": layout.width,
         "num_players": layout.num_players,
         "frames": layout.frames,
+        **VERSIONS,
     }
 
 

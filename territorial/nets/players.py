@@ -71,7 +71,7 @@ class SnapshotPolicy:
     @property
     def frames(self) -> int:
         """Boards in a stack; 0: it reads pairs."""
-        return self.store.manifest(self.name).frames
+        return self.store.manifest(self.name).frames or 0
 
     @property
     def observation(self) -> str:

@@ -15,9 +15,8 @@ from typing import Any
 
 from territorial.config import GameConfig
 from territorial.config.validation import true_or_false, whole_number
-from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE
+from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE, OBS_VERSION
 
-OBS_VERSION = 2
 MAX_FRAMES = 16
 """Longest stack of frames that one observation may hold."""
 RANGES = {

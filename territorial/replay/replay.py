@@ -17,14 +17,13 @@ from territorial.config import FIELDS, NON_RULE_FIELDS, GameConfig
 from territorial.config.land_mask import LandMask, check_is_mask
 from territorial.config.map_names import Terrain
 from territorial.config.validation import checked_list, one_of, true_or_false, whole_number
-from territorial.constants import FRACTION_UNIT, LARGEST_SEED, RULES_VERSION, __version__
+from territorial.constants import FRACTION_UNIT, LARGEST_SEED, OBS_VERSION, RULES_VERSION, __version__
 from territorial.engine.saved_game import SavedGame
 from territorial.engine.seats import EXTERNAL
 from territorial.engine.vec_game import VecGame
 from territorial.files.atomic import write_file
 from territorial.game.formulas import are_allies
 from territorial.game.scratch import LAUNCH_FRACTION, LAUNCH_SEAT, LAUNCH_TARGET, LAUNCH_TICK
-from territorial.observation.layout import OBS_VERSION
 from territorial.replay.file_format import (
     CHECKPOINT,
     MAX_FILE,

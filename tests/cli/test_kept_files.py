@@ -77,7 +77,7 @@ def test_a_network_is_not_cloned_over_another(tmp_path: Path, name: str) -> None
 
 def test_plots_are_drawn_over_plots_alone(tmp_path: Path) -> None:
     plt = pytest.importorskip("matplotlib.pyplot", reason="plots need matplotlib: the extra `league` has it")
-    from territorial.evaluation.charts import save_plots
+    from territorial.evaluation.plots import save_plots
 
     for _ in range(2):
         save_plots(plt, {"places": plt.figure}, tmp_path)

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from territorial.evaluation.charts import check_matplotlib, draw_shares
+from territorial.evaluation.plots import check_matplotlib, draw_shares
 from territorial.league import League, LeagueConfig, Learner, Opponents, charts
 from territorial.league.checkpoints import Checkpoints
 

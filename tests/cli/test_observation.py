@@ -2,11 +2,11 @@
 
 import json
 
+from territorial.constants import OBS_VERSION
 from territorial.observation.layout import (
     ARRAYS,
     BORDERS,
     GLOBALS,
-    OBS_VERSION,
     PLAYERS,
     ObsLayout,
 )

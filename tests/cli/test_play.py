@@ -18,8 +18,8 @@ from territorial.browser import hosting
 from territorial.browser.commands import LEVELS, PlayerCommand, Wish, WishError
 from territorial.browser.play_server import PlayServer
 from territorial.cli import play
+from territorial.evaluation.intervals import wilson
 from territorial.evaluation.schedule import CHAMPION
-from territorial.evaluation.statistics import wilson
 from territorial.replay import Replay
 from tests.play.sessions import HOLD, decide, wait_for
 

@@ -21,8 +21,8 @@ from territorial import GameConfig, LandMask, Replay, Scenario, evaluate, maps
 from territorial.bots import make as bot
 from territorial.browser import web
 from territorial.cli.options import UsageError, write_json
-from territorial.evaluation.charts import save_plots
 from territorial.evaluation.evaluate import Evaluation
+from territorial.evaluation.plots import save_plots
 from territorial.evaluation.record import GameRecord, ResultsError
 from territorial.files import locks
 from territorial.files.atomic import draft_of, write_file

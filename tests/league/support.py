@@ -14,6 +14,7 @@ from territorial.bots import PythonBot
 from territorial.evaluation.play import games_of
 from territorial.evaluation.workers import Processes
 from territorial.league import Manifest
+from territorial.league.manifest import VERSIONS
 
 # Children start from nothing, as those of trainers do: what they show of memory is their own.
 SPAWN = multiprocessing.get_context("spawn")
@@ -29,6 +30,7 @@ def manifest(**fields: Any) -> Manifest:
         "width": 64,
         "num_players": 4,
         "frames": 0,
+        **VERSIONS,
     }
     return Manifest(**(given | fields))
 

@@ -239,7 +239,7 @@ def test_a_table_with_a_network_is_written_and_read_by_its_path(bot):
     assert written == {f"bot:net:one.safetensors@{network.digest[:8]}": 2, "bot:novice": 1}
     assert LineUpDistribution.from_json(table.to_json()) == table
     drawn = table.draw(np.random.default_rng(0))
-    assert {player.seat for player in drawn[1:]} <= {network, "novice"}
+    assert {player.bot or player.name for player in drawn[1:]} <= {network, "novice"}
 
 
 def test_a_table_has_styles_and_is_read_with_them():

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from territorial.evaluation import charts, ratings
-from territorial.evaluation.statistics import RecordArrays
+from territorial.evaluation import charts, plots, ratings
+from territorial.evaluation.statistics import RecordArrays, rate
 from tests.league.test_statistics import record
 
 NEEDS = "needs the extra league: pip install '.[league]'"
@@ -25,11 +25,11 @@ def games(count=120, seed=0):
 
 def test_ratings_rank_players_by_their_strength_and_grow_surer():
     pytest.importorskip("openskill", reason=NEEDS)
-    few, many = ratings.rate(games(10)), ratings.rate(games(400))
+    few, many = rate(games(10)), rate(games(400))
     assert many["a"].mu > many["b"].mu > max(many["c"].mu, many["d"].mu)
     assert abs(many["c"].mu - many["d"].mu) < 3 * many["c"].sigma
     assert all(many[name].sigma < few[name].sigma < 25 / 3 for name in "abcd")
-    assert ratings.rate(games(400)) == many
+    assert rate(games(400)) == many
 
 
 @pytest.mark.verify
@@ -38,7 +38,7 @@ def test_intervals_of_ratings_hold_the_strength_of_nearly_all_players():
     pytest.importorskip("openskill", reason=NEEDS)
     scale = 5**0.5 * 25 / 6
     truth = scale * (np.array([2.0, 1.0, 0.0, 0.0]) - 0.75)
-    found = [ratings.rate(games(400, seed)) for seed in range(30)]
+    found = [rate(games(400, seed)) for seed in range(30)]
     mus = np.array([[one[name].mu for name in "abcd"] for one in found])
     sigmas = np.array([[one[name].sigma for name in "abcd"] for one in found])
     away = mus - mus.mean(axis=1, keepdims=True) - truth
@@ -49,8 +49,8 @@ def test_intervals_of_ratings_hold_the_strength_of_nearly_all_players():
 def test_a_contest_is_rated_by_all_of_its_games_and_a_league_by_the_last():
     pytest.importorskip("openskill", reason=NEEDS)
     turned = [record(k, "ab", (1, 2) if k < 300 else (2, 1)) for k in range(400)]
-    found, league = ratings.rate(turned), ratings.Ratings()
-    assert found == ratings.rate(turned[::-1])
+    found, league = rate(turned), ratings.Ratings()
+    assert found == rate(turned[::-1])
     assert found["a"].mu - found["b"].mu > 5 * found["a"].sigma
     for one in turned:
         league.record(one.seats, one.places)
@@ -59,19 +59,19 @@ def test_a_contest_is_rated_by_all_of_its_games_and_a_league_by_the_last():
 
 def test_seats_of_one_player_are_one_rating():
     pytest.importorskip("openskill", reason=NEEDS)
-    found = ratings.rate([record(0, "aab", (1, 3, 2))])
-    apart = ratings.rate([record(0, "xyb", (1, 3, 2))])
+    found = rate([record(0, "aab", (1, 3, 2))])
+    apart = rate([record(0, "xyb", (1, 3, 2))])
     assert found["b"] == apart["b"]
     assert found["a"].mu == pytest.approx((apart["x"].mu + apart["y"].mu) / 2)
     assert found["a"].sigma ** 2 == pytest.approx((apart["x"].sigma ** 2 + apart["y"].sigma ** 2) / 2)
     assert ratings.Rating(25.04, 2.0).text() == "25.0 ± 3.9", "with half of its interval"
-    tied = ratings.rate([record(0, "ab", (1.5, 1.5))])
+    tied = rate([record(0, "ab", (1.5, 1.5))])
     assert tied["a"].mu == pytest.approx(tied["b"].mu)
 
 
 def test_every_plot_is_drawn(tmp_path, monkeypatch):
     image = pytest.importorskip("matplotlib.image", reason=NEEDS)
-    monkeypatch.setattr(charts, "_DPI", 40)
+    monkeypatch.setattr(plots, "_DPI", 40)
     files = charts.draw_charts(RecordArrays(games(40)), tmp_path / "plots")
     assert [path.name for path in files] == ["beats.png", "survival.png", "land.png"]
     for path in files:

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from territorial.evaluation.intervals import wilson
 from territorial.evaluation.record import GameRecord
-from territorial.evaluation.statistics import FEW, RecordArrays, mean_of, students_t, wilson
+from territorial.evaluation.statistics import FEW, RecordArrays, mean_of, students_t
 
 
 def record(game, seats, places, died=None, length=1000, land=None, **changes):

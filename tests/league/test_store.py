@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from territorial.constants import RULES_VERSION
+from territorial.constants import OBS_VERSION, RULES_VERSION
 from territorial.files import locks as locking
 from territorial.league import (
     DamagedSnapshotError,
@@ -19,7 +19,6 @@ from territorial.league import (
     UnknownSnapshotError,
 )
 from territorial.league.store import WRITER, only_writer
-from territorial.observation.layout import OBS_VERSION
 from tests.files.test_atomic import posix
 from tests.league.support import at_once, killed_at_every_call, manifest, tensors
 from tests.league.test_tensor_file import as_bytes

@@ -90,10 +90,10 @@ def test_the_largest_number_that_can_be_drawn_gives_a_player_with_a_weight():
 
 
 def test_players_have_seats_in_the_engine():
-    seats = [player.seat for player in LEAGUE.draw(rng())]
+    kinds = {"trainable": "agent", "snapshot": "external"}
+    seats = [kinds.get(player.kind, player.bot or player.name) for player in LEAGUE.draw(rng())]
     assert len(seat_codes(seats, len(seats))) == LEAGUE.num_players
     assert seats[:2] == ["agent", "agent"]
-    assert Player.parse("snapshot:x").seat == "external"
     config = territorial.GameConfig(height=32, width=32, num_players=LEAGUE.num_players)
     territorial.VecGame(config, 1, seats=seats)
 
@@ -177,11 +177,11 @@ def test_bots_in_python_sit_in_tables():
     bot = Patient()
     table = LineUpDistribution([Group(2, {"trainable:main": 1}), Group(3, {bot: 2, "bot:novice": 0})])
     drawn = table.draw(rng())
-    assert [(player.seat, str(player)) for player in drawn[2:]] == [(bot, "bot:patient-1")] * 3
+    assert [(player.bot, str(player)) for player in drawn[2:]] == [(bot, "bot:patient-1")] * 3
     assert table.names("bot") == ["patient-1"]
     assert LineUpDistribution(table.groups).draw(rng()) == drawn
     copied = pickle.loads(pickle.dumps(table))  # as to a runner
-    assert len({player.seat for player in copied.draw(rng())[2:]}) == 1
+    assert len({player.bot for player in copied.draw(rng())[2:]}) == 1
 
 
 @pytest.mark.parametrize(

@@ -11,18 +11,12 @@ import pytest
 from territorial import GameConfig, Scenario, VecGame, evaluate, match
 from territorial.evaluation import ratings
 from territorial.evaluation.evaluate import METRICS
-from territorial.evaluation.outcome import (
-    Outcome,
-    known_places,
-    places_now,
-    team_numbers,
-    team_parts,
-    teams_by_seat,
-)
+from territorial.evaluation.outcome import Outcome, team_numbers, team_parts
 from territorial.evaluation.payoff import PayoffMatrix
+from territorial.evaluation.places import known_places, places_now, teams_by_seat
 from territorial.evaluation.record import GameRecord, ResultsError
 from territorial.evaluation.schedule import Contest
-from territorial.evaluation.statistics import RecordArrays
+from territorial.evaluation.statistics import RecordArrays, rate
 from territorial.league import League, LeagueConfig, Learner, Opponents
 from tests.league.support import fixtures_of
 from tests.league.test_statistics import record
@@ -103,12 +97,12 @@ def test_teams_of_one_say_what_no_teams_say():
 
 def test_ratings_are_of_teams():
     pytest.importorskip("openskill", reason="needs the extra league: pip install '.[league]'")
-    found = ratings.rate([record(0, "aabb", (1, 1, 2, 2), teams=(1, 1, 2, 2))])
-    alone = ratings.rate([record(0, "ab", (1, 2))])
+    found = rate([record(0, "aabb", (1, 1, 2, 2), teams=(1, 1, 2, 2))])
+    alone = rate([record(0, "ab", (1, 2))])
     assert found["a"].mu > 25 > found["b"].mu
     assert found["a"].mu - 25 == pytest.approx(25 - found["b"].mu)
     assert found["a"].mu < alone["a"].mu, "two seats of a team are no two wins"
-    mixed = ratings.rate([record(0, "abcc", (1, 1, 2, 2), teams=(1, 1, 2, 2))])
+    mixed = rate([record(0, "abcc", (1, 1, 2, 2), teams=(1, 1, 2, 2))])
     assert mixed["a"] == mixed["b"], "the win is that of both"
     assert mixed["a"].mu > 25 > mixed["c"].mu
 

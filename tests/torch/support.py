@@ -8,6 +8,7 @@ from territorial.bots.network_file import TEMPERATURE_UNIT, pieces
 from territorial.constants import NUM_FRACTIONS
 from territorial.decode import feature_names
 from territorial.league import Manifest
+from territorial.league.manifest import VERSIONS
 from territorial.nets import BoardPolicy, PairPolicy, ReferenceTrunk
 from territorial.nets.frozen import manifest_of
 from territorial.nets.pair_export import exported, rows_of_config
@@ -93,7 +94,13 @@ def add_on_pairs(store, name, *, in_engine=False, seed=0, architecture="PairPoli
         rows, about = rows_of_config(SMALL, 8), {"interval": 50, "temperature": TEMPERATURE_UNIT}
         network = pieces(exported(policy, rows, **about, num_candidates=8, least_equal=0)[0])
     weights = {key: part.detach().numpy() for key, part in policy.state_dict().items()}
-    size = {"height": 24, "width": 24, "num_players": 3, "frames": 0}  # whatever it was trained on
+    size = {
+        "height": 24,
+        "width": 24,
+        "num_players": 3,
+        "frames": 0,
+        **VERSIONS,
+    }  # whatever it was trained on
     store.add(
         name,
         weights,
