@@ -22,8 +22,8 @@ import territorial
 from territorial.files.atomic import check_unused
 from territorial.league import Gate, League, LeagueConfig, Learner, Opponents, SnapshotStore
 from territorial.league.checkpoints import Checkpoints
-from territorial.nets import BoardPolicy, FrozenPolicies
-from territorial.nets.frozen import manifest_of
+from territorial.nets import BoardPolicy, FrozenSeats
+from territorial.nets.frozen_seats import manifest_of
 
 LEARN, FROZEN, BOTS = 2, 2, 2
 """Seats of a game: those that are learned from, frozen copies, bots."""
@@ -63,7 +63,7 @@ class LeagueGames:
             autoreset="disabled",
         )
         self.league = league
-        self.frozen = FrozenPolicies(store, self.env.game.layout, self.env.config, TRUNKS)
+        self.frozen = FrozenSeats(store, self.env.game.layout, self.env.config, TRUNKS)
         self.players = [self._deal(k) for k in range(args.num_games)]
         self.env.reset(seed)
 

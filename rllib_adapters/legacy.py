@@ -26,7 +26,7 @@ from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.modules.board import BoardModule, ReferenceModule
 from rllib_adapters.modules.frozen_pool import opponents_of
 from territorial.constants import NUM_FRACTIONS
-from territorial.nets.frozen import FrozenPolicies
+from territorial.nets.frozen_seats import FrozenSeats
 from territorial.observation.action_encoding import num_targets
 from territorial.observation.layout import ObsLayout
 
@@ -249,10 +249,10 @@ class SnapshotPolicy(BotPolicy):
         super().set_state(dict(state))
 
 
-_players: dict[str, FrozenPolicies] = {}
+_players: dict[str, FrozenSeats] = {}
 
 
-def _shared_players(pool: Mapping[str, Any]) -> FrozenPolicies:
+def _shared_players(pool: Mapping[str, Any]) -> FrozenSeats:
     """Return the process's only players for a pool's settings."""
     names = [module.architecture for module in pool["architectures"]]
     key = f"{pool['store'].path} {pool['layout']} {pool['config'].hexdigest} {names}"

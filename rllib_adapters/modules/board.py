@@ -18,7 +18,7 @@ from territorial.config.validation import whole_number
 from territorial.constants import NUM_FRACTIONS
 from territorial.league import Manifest
 from territorial.nets.board_policy import BoardPolicy, FeatureTrunk, ReferenceTrunk
-from territorial.nets.frozen import manifest_of
+from territorial.nets.frozen_seats import manifest_of
 from territorial.nets.policy import Policy
 from territorial.observation.layout import ObsLayout
 

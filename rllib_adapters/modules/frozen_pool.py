@@ -18,7 +18,8 @@ from rllib_adapters.modules.pairs import PairModule
 from rllib_adapters.observations.connector import FRAME, ModuleFrames
 from territorial.constants import NUM_FRACTIONS
 from territorial.league import SnapshotStore
-from territorial.nets.frozen import MAX_OPEN, FrozenPolicies
+from territorial.nets.frozen import MAX_OPEN
+from territorial.nets.frozen_seats import FrozenSeats
 from territorial.nets.pair_policy import PairRows
 from territorial.observation.layout import ObsLayout
 
@@ -105,7 +106,7 @@ def pool_settings(
     return {**pool, "store": store_of(store), "architectures": tuple(architectures)}
 
 
-def opponents_of(settings: Mapping[str, Any]) -> FrozenPolicies:
+def opponents_of(settings: Mapping[str, Any]) -> FrozenSeats:
     """Return the players that ``pool_settings`` describes."""
     kinds, is_union = settings["architectures"], settings["obs"] == BOTH
     has_two_parts = is_union or settings["action_format"] != "pairs"
@@ -115,7 +116,7 @@ def opponents_of(settings: Mapping[str, Any]) -> FrozenPolicies:
         for kind in kinds
     }
     layout = ObsLayout.from_dict(settings["layout"])
-    players = BothForms if is_union else FrozenPolicies
+    players = BothForms if is_union else FrozenSeats
     return players(store_of(settings["store"]), layout, settings["config"], makers)
 
 
@@ -148,7 +149,7 @@ NUMBERS = ("own", "pairs", "targets")
 """What rows have of pairs, beside what those on boards have."""
 
 
-class BothForms(FrozenPolicies):
+class BothForms(FrozenSeats):
     """Snapshots of a store as players, whichever of two forms their manifests name.
 
     Rows are those of agents on boards, with ``own``, ``pairs`` and ``targets`` besides; all actions are
@@ -158,11 +159,11 @@ class BothForms(FrozenPolicies):
     def act(self, names: Sequence[str], seen: Mapping[str, Tensor], numbers: Tensor | None = None) -> Tensor:
         """Return int64 (N, 2): the actions that the snapshots ``names``, one a row, choose at random.
 
-        Raises the errors of ``FrozenPolicies.act``.
+        Raises the errors of ``FrozenSeats.act``.
         """
         device = seen["action_mask"].device
         self._room = max(MAX_OPEN, len(set(names)))
-        reads_pairs = [isinstance(self._frozen(name, device).kind.network, PairRows) for name in names]
+        reads_pairs = [isinstance(self._frozen(name, device).network.module, PairRows) for name in names]
         actions = torch.empty((len(names), 2), dtype=torch.int64, device=device)
         for act in (_act_on_boards, _act_on_pairs):
             own = [i for i, is_so in enumerate(reads_pairs) if is_so == (act is _act_on_pairs)]

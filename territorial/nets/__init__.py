@@ -7,6 +7,7 @@ from territorial._lazy import lazily
 if TYPE_CHECKING:  # editors and type checkers do not run __getattr__
     from territorial.nets.board_policy import BoardPolicy, FeatureTrunk, ReferenceTrunk
     from territorial.nets.frozen import FrozenPolicies
+    from territorial.nets.frozen_seats import FrozenSeats
     from territorial.nets.owner_conv import OwnerConv2d
     from territorial.nets.pair_export import ExportError, ExportReport
     from territorial.nets.pair_policy import PairPolicy
@@ -19,6 +20,7 @@ __all__ = [
     "ExportReport",
     "FeatureTrunk",
     "FrozenPolicies",
+    "FrozenSeats",
     "OwnerConv2d",
     "PairPolicy",
     "Policy",
@@ -32,6 +34,7 @@ _HOMES = {
     "ExportReport": "territorial.nets.pair_export",
     "FeatureTrunk": "territorial.nets.board_policy",
     "FrozenPolicies": "territorial.nets.frozen",
+    "FrozenSeats": "territorial.nets.frozen_seats",
     "OwnerConv2d": "territorial.nets.owner_conv",
     "PairPolicy": "territorial.nets.pair_policy",
     "Policy": "territorial.nets.policy",

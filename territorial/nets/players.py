@@ -20,7 +20,7 @@ from territorial.engine.vec_game import VecGame
 from territorial.evaluation.players import SNAPSHOT
 from territorial.league import SnapshotError, SnapshotStore
 from territorial.nets.board_policy import MakeTrunk, ReferenceTrunk
-from territorial.nets.frozen import FrozenPolicies
+from territorial.nets.frozen_seats import FrozenSeats
 from territorial.nets.pair_policy import READS, make_pair_rows
 from territorial.observation import pair_columns
 from territorial.observation.action_formats import ActionFormat
@@ -37,7 +37,7 @@ DIGITS = 8
 PAIRS, TWO_PARTS = READS["observation"], "pairs_multi_discrete"
 LEGAL = pair_columns.column(pair_columns.PAIRS, "legal")
 
-_tables: dict[str, tuple[Any, FrozenPolicies]] = {}
+_tables: dict[str, tuple[Any, FrozenSeats]] = {}
 """By the folder of a store: the games of one setting, and what plays its snapshots in them."""
 
 
@@ -141,7 +141,7 @@ class SnapshotPolicy:
             _, policies = _tables[str(self.store.path)]
             policies.keep([])
 
-    def _open(self, config: GameConfig, layout: ObsLayout) -> FrozenPolicies:
+    def _open(self, config: GameConfig, layout: ObsLayout) -> FrozenSeats:
         """Return the policies of the store in these games, with this snapshot open.
 
         It forgets all other games. MismatchError if the snapshot was made for others.
@@ -150,7 +150,7 @@ class SnapshotPolicy:
         known, policies = _tables.get(key, (None, None))
         if policies is None or known != games:
             own: dict[str, MakeTrunk] = {"ReferenceModule": ReferenceTrunk, "PairPolicy": make_pair_rows}
-            made = FrozenPolicies(self.store, layout, config, own | dict(self.trunks))
+            made = FrozenSeats(self.store, layout, config, own | dict(self.trunks))
             if policies is not None:  # what has been read and compared with its digest once need not be again
                 made.trust(policies)
             _, policies = _tables[key] = games, made

@@ -14,7 +14,7 @@ from ray.rllib.core.distribution.torch.torch_distribution import TorchCategorica
 from torch import Tensor
 
 from territorial.constants import NUM_FRACTIONS
-from territorial.nets.frozen import FrozenPolicies
+from territorial.nets.frozen_seats import FrozenSeats
 from territorial.nets.pair_policy import PairPolicy
 from territorial.nets.policy import GAMES, MASKED
 
@@ -22,11 +22,11 @@ from territorial.nets.policy import GAMES, MASKED
 def install(monkeypatch: Any) -> None:
     """Let learners and snapshots choose so, in both runners and whether they explore or not."""
 
-    def act(players: FrozenPolicies, names: Sequence[str], seen: Mapping[str, Tensor], *_: Any) -> Tensor:
+    def act(players: FrozenSeats, names: Sequence[str], seen: Mapping[str, Tensor], *_: Any) -> Tensor:
         return frozen_choices(names, seen, like=played(players, names, seen))
 
-    played = FrozenPolicies.act
-    monkeypatch.setattr(FrozenPolicies, "act", act)
+    played = FrozenSeats.act
+    monkeypatch.setattr(FrozenSeats, "act", act)
     monkeypatch.setattr(PairPolicy, "greedy", staticmethod(choose))
     monkeypatch.setattr(TorchCategorical, "sample", lambda dist: choose(dist._dist.logits))
     monkeypatch.setattr(

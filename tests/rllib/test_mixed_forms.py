@@ -19,7 +19,7 @@ from rllib_adapters.modules.board import FeatureModule, settings_of
 from rllib_adapters.modules.frozen_pool import candidate_mask, opponents_of, pool_settings
 from rllib_adapters.modules.pairs import PairModule
 from territorial.league import Group, LineUpDistribution
-from territorial.nets.frozen import FrozenPolicies
+from territorial.nets.frozen_seats import FrozenSeats
 from tests.rllib.leagues import FORMS, FORMS_ENV, FORMS_TABLE, FROZEN, MODULES, fill_forms, with_settings
 from tests.rllib.support import SmallModule, legal_action, ppo, runner_of, trained
 
@@ -160,7 +160,7 @@ def test_every_snapshot_reads_its_part_of_the_rows_by_its_manifest(tmp_path, mon
         asked.append((names, seen))
         return torch.tensor(chosen[names[0]])
 
-    monkeypatch.setattr(FrozenPolicies, "act", act)
+    monkeypatch.setattr(FrozenSeats, "act", act)
     frozen = [own for agent, own in env.reset(seed=1)[0].items() if module_of(agent) == POOL]
     rows = {key: torch.from_numpy(np.stack([own[key] for own in frozen])) for key in frozen[0]}
     del rows["opponent"]

@@ -21,7 +21,7 @@ from rllib_adapters.modules.board import BoardModule
 from rllib_adapters.observations.connector import FRAME, SharedFrames
 from rllib_adapters.sampling import runner as sampling
 from rllib_adapters.sampling.rollout import Rollout
-from territorial.nets.frozen import FrozenPolicies
+from territorial.nets.frozen_seats import FrozenSeats
 from tests.rllib.compared import agents_of, assert_same_episodes, finish_off, happened, learned, play_the_same
 from tests.rllib.leagues import FORMS, LEAGUES, SNAPSHOTS, runner_of, runners_of
 from tests.rllib.mixture import LEARNERS
@@ -180,7 +180,7 @@ PLACES = [
     (GameView, "begin"),
     (AgentInterface, "own"),
     (BoardModule, "read"),
-    (FrozenPolicies, "act"),
+    (FrozenSeats, "act"),
     (sampling, "drop_untrained"),
 ]
 OWN_PLACES = {

@@ -10,7 +10,7 @@ from territorial.decode import feature_names
 from territorial.league import Manifest
 from territorial.league.manifest import VERSIONS
 from territorial.nets import BoardPolicy, PairPolicy, ReferenceTrunk
-from territorial.nets.frozen import manifest_of
+from territorial.nets.frozen_seats import manifest_of
 from territorial.nets.pair_export import exported, rows_of_config
 from territorial.nets.pair_policy import READS
 from territorial.nets.players import rows_of

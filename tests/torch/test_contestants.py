@@ -16,7 +16,7 @@ from territorial.evaluation.workers import Processes
 from territorial.game.formulas import draw
 from territorial.league import MismatchError, SnapshotStore
 from territorial.nets import ReferenceTrunk, SnapshotPolicy
-from territorial.nets.frozen import FrozenPolicies
+from territorial.nets.frozen_seats import FrozenSeats
 from territorial.nets.pair_policy import make_pair_rows
 from territorial.nets.players import LEGAL, _numbers
 from territorial.observation.action_masks import pair_masks
@@ -106,7 +106,7 @@ def test_actions_are_those_that_the_network_chooses_for_the_numbers_of_the_seat(
     numbers = torch.tensor(
         [[(int(word) >> 11) / 2**53 for word in row] for row in words], dtype=torch.float64
     )
-    by_hand = FrozenPolicies(store, LAYOUT, CONFIG, TRUNKS)
+    by_hand = FrozenSeats(store, LAYOUT, CONFIG, TRUNKS)
     expected = by_hand.act(names, rows, numbers)
     assert not near_ties(by_hand.probabilities(names, rows).log(), numbers).any(), "rounding decides nothing"
     assert [actions[name] for name in names] == expected.tolist()
@@ -125,7 +125,7 @@ def test_actions_on_pairs_are_those_that_the_network_chooses_and_its_probabiliti
     mask = np.concatenate([np.ones((3, 1)), seen.pairs[:, :, LEGAL] > 0, np.ones((3, 10))], 1).astype(np.int8)
     rows = {"own": seen.own, "pairs": seen.pairs, "action_mask": mask}
     rows = {name: torch.from_numpy(array) for name, array in rows.items()}
-    by_hand = FrozenPolicies(store, LAYOUT, CONFIG, {"PairPolicy": make_pair_rows})
+    by_hand = FrozenSeats(store, LAYOUT, CONFIG, {"PairPolicy": make_pair_rows})
     candidates = by_hand.act(names, rows, _numbers(game, games, seats))[:, 0].tolist()
     targets = [(0, *row)[what] for what, row in zip(candidates, seen.targets, strict=True)]
     assert policy.start(CONFIG, LAYOUT, 0)(game, games, seats)[:, 0].tolist() == targets

@@ -6,7 +6,7 @@ import torch
 from territorial.league import MismatchError, SnapshotStore, UnknownSnapshotError
 from territorial.nets import frozen
 from territorial.nets.board_policy import BoardPolicy, ReferenceTrunk
-from territorial.nets.frozen import FrozenPolicies
+from territorial.nets.frozen_seats import FrozenSeats
 from tests.torch.support import SMALL, MeanTrunk, keep, seen_by
 
 LAYOUT, SEEN = seen_by(SMALL, [1, 2, 3, 4, 5])
@@ -35,7 +35,7 @@ def store(tmp_path):
 
 def test_those_who_act_seldom_are_closed_first(store, monkeypatch):
     monkeypatch.setattr(frozen, "MAX_OPEN", 2)
-    players = FrozenPolicies(store, LAYOUT, SMALL, TRUNKS)
+    players = FrozenSeats(store, LAYOUT, SMALL, TRUNKS)
     for name in ("holder", "expander", "holder", "small"):
         players.act([name], ROW)
     assert [name for name, _ in players._open] == ["holder", "small"]
@@ -44,7 +44,7 @@ def test_those_who_act_seldom_are_closed_first(store, monkeypatch):
 
 
 def test_who_plays_goes_on_when_it_is_removed_and_all_others_are_let_go_of(store):
-    players = FrozenPolicies(store, LAYOUT, SMALL, TRUNKS)
+    players = FrozenSeats(store, LAYOUT, SMALL, TRUNKS)
     for name in ("expander", "small"):
         players.act([name], ROW)
     players.keep({"holder"}, ["small", "one that has not played"])
@@ -59,7 +59,7 @@ def test_who_plays_goes_on_when_it_is_removed_and_all_others_are_let_go_of(store
 
 
 def test_what_cannot_play_is_refused_by_name(store):
-    players = FrozenPolicies(store, LAYOUT, SMALL, {"mean": MeanTrunk})
+    players = FrozenSeats(store, LAYOUT, SMALL, {"mean": MeanTrunk})
     with pytest.raises(UnknownSnapshotError, match=r"'nobody'.*it has expander, holder, small"):
         players.act(["nobody"], ROW)
     with pytest.raises(MismatchError, match="architecture 'reference'; those known here are mean"):
@@ -71,7 +71,7 @@ def test_what_cannot_play_is_refused_by_name(store):
 )
 def test_a_snapshot_of_other_games_is_refused(store, field, value):
     keep(store, "other", policy_that_always(0, "reference"), LAYOUT, "reference", **{field: value})
-    players = FrozenPolicies(store, LAYOUT, SMALL, TRUNKS)
+    players = FrozenSeats(store, LAYOUT, SMALL, TRUNKS)
     with pytest.raises(MismatchError, match=f"{field} is {value!r}; here it must be"):
         players.act(["other"] * 5, SEEN)
 
@@ -80,7 +80,7 @@ def test_a_snapshot_of_another_shape_is_refused(store):
     policy = policy_that_always(0, "reference")
     policy.value_head = torch.nn.Linear(512, 2)
     keep(store, "wide", policy, LAYOUT, "reference")
-    players = FrozenPolicies(store, LAYOUT, SMALL, TRUNKS)
+    players = FrozenSeats(store, LAYOUT, SMALL, TRUNKS)
     with pytest.raises(MismatchError, match=r"(?s)'wide'.*size mismatch for value_head.bias: .*\[2\].*\[1\]"):
         players.act(["wide"] * 5, SEEN)
 
@@ -99,4 +99,4 @@ def test_settings_that_an_architecture_does_not_have_are_refused_by_the_name_of_
     with pytest.raises(
         MismatchError, match=f"snapshot 'strange': mean cannot be built with the settings .*{error}"
     ):
-        FrozenPolicies(store, LAYOUT, SMALL, TRUNKS).act(["strange"], ROW)
+        FrozenSeats(store, LAYOUT, SMALL, TRUNKS).act(["strange"], ROW)

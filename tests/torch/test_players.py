@@ -59,7 +59,7 @@ def test_one_network_serves_all_and_nothing_stays_open(store):
     }
     evaluate(policies, against, 2, processes=1, progress=False)
     _, policies = players._tables[str(store.path)]
-    assert len(policies._kinds) == 1
+    assert len(policies.build.made) == 1
     assert not policies.names
 
 

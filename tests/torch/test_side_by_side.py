@@ -10,9 +10,9 @@ from torch.nn import functional
 
 from territorial import GameConfig, VecGame
 from territorial.league import SnapshotStore
-from territorial.nets import frozen as frozen_module
+from territorial.nets import frozen_seats
 from territorial.nets.board_policy import BoardPolicy, FeatureTrunk, ReferenceTrunk
-from territorial.nets.frozen import FrozenPolicies
+from territorial.nets.frozen_seats import FrozenSeats
 from territorial.nets.players import rows_of
 from territorial.nets.policy import Policy
 from territorial.nets.side_by_side import NotSideBySideError, SideBySide
@@ -61,7 +61,7 @@ def league(tmp_path_factory):
 
 
 def rows_at(seen, rows):
-    return frozen_module._rows(seen, torch.tensor(rows))
+    return frozen_seats.rows_of(seen, torch.tensor(rows))
 
 
 def alone(policies, names, seen):
@@ -101,17 +101,17 @@ def check(policies, names, seen, players, monkeypatch):
 def test_every_row_chooses_what_its_module_chooses(league, kind, rows, monkeypatch):
     store, policies = league
     names = list(MIXED) * 2 if kind == "mixed" else [f"{kind}-{i * i % 4}" for i in range(12)]
-    players = FrozenPolicies(store, LAYOUT, CONFIG, TRUNKS)
+    players = FrozenSeats(store, LAYOUT, CONFIG, TRUNKS)
     seen = SEEN if rows == "shared" else whole(SEEN)
     for _ in range(2):  # first compared with each by itself, then without
         check(policies, names, seen, players, monkeypatch)
     expected = {"reference": [False], "mixed": [None, True, None, None, False]}.get(kind, [True])
-    assert [one.acts_together for one in players._kinds.values()] == expected
+    assert [one.acts_together for one in players.build.made.values()] == expected
 
 
 def test_snapshots_come_and_go(league, monkeypatch):
     store, policies = league
-    players = FrozenPolicies(store, LAYOUT, CONFIG, TRUNKS)
+    players = FrozenSeats(store, LAYOUT, CONFIG, TRUNKS)
     for playing in ([0, 1], [1, 2, 3], [3], [0, 2]):
         names = [f"{kind}-{playing[i % len(playing)]}" for i in range(6) for kind in ("features", "boards")]
         check(policies, names, SEEN, players, monkeypatch)
@@ -126,10 +126,10 @@ def counted(function, calls):
 @pytest.mark.parametrize(("kind", "runs"), [("features", 1), ("boards", 1), ("reference", 3)])
 def test_small_networks_run_once_and_decode_once(league, kind, runs, monkeypatch):
     store, _ = league
-    players = FrozenPolicies(store, LAYOUT, CONFIG, TRUNKS)
+    players = FrozenSeats(store, LAYOUT, CONFIG, TRUNKS)
     names = [f"{kind}-{i % 3}" for i in range(12)]
     players.act(names, SEEN)
-    network = players._kinds[f"{kind} []"].network
+    network = players.build.made[f"{kind} []"].network
     forwards, features, owners = [], [], []
     monkeypatch.setattr(network, "forward", counted(network.forward, forwards))
     monkeypatch.setattr(network.decoder, "features", counted(network.decoder.features, features))
@@ -141,17 +141,17 @@ def test_small_networks_run_once_and_decode_once(league, kind, runs, monkeypatch
 
 def test_no_weight_is_copied(league, monkeypatch):
     store, _ = league
-    players = FrozenPolicies(store, LAYOUT, CONFIG, TRUNKS)
+    players = FrozenSeats(store, LAYOUT, CONFIG, TRUNKS)
     given = []
-    run = frozen_module._Kind.run
-    monkeypatch.setattr(frozen_module._Kind, "run", lambda *all_: given.append(all_[1]) or run(*all_))
+    run = frozen_seats.SeatNetwork.run
+    monkeypatch.setattr(frozen_seats.SeatNetwork, "run", lambda *all_: given.append(all_[1]) or run(*all_))
     names = [f"features-{i % 4}" for i in range(12)]
     for _ in range(2):
         players.act(names, SEEN)
     held = {id(part) for one in players._open.values() for part in one.weights.values()}
     for weights in given[-1].values():
         assert {id(part) for part in weights.members} <= held
-    (kind,) = players._kinds.values()
+    (kind,) = players.build.made.values()
     assert {part.device.type for part in kind.network.state_dict().values()} == {"meta"}  # it keeps none
     assert all(
         not part.numpy().flags.owndata for one in players._open.values() for part in one.weights.values()
@@ -160,12 +160,12 @@ def test_no_weight_is_copied(league, monkeypatch):
 
 def test_what_acts_together_is_bounded(league, monkeypatch):
     store, policies = league
-    players = FrozenPolicies(store, LAYOUT, CONFIG, TRUNKS)
+    players = FrozenSeats(store, LAYOUT, CONFIG, TRUNKS)
     names = [f"pooled-{i % 4}" for i in range(12)]
     players.act(names, SEEN)
-    network = players._kinds["pooled []"].network
+    network = players.build.made["pooled []"].network
     assert network.bytes_of_row == 4 * 10 * 4 * 5
-    monkeypatch.setattr(frozen_module, "MAX_INPUT", 6 * network.bytes_of_row)
+    monkeypatch.setattr(frozen_seats, "MAX_INPUT", 6 * network.bytes_of_row)
     forwards = []
     monkeypatch.setattr(network, "forward", counted(network.forward, forwards))
     check(policies, names, SEEN, players, monkeypatch)
@@ -221,12 +221,12 @@ def test_networks_of_users_act_together_where_they_can(way, tmp_path, monkeypatc
     trunks = {"own": lambda layout, config: OwnTrunk(layout, config, function)}
     store = SnapshotStore(tmp_path)
     policies = {f"own-{i}": add(store, "own", i, trunks) for i in range(4)}
-    players = FrozenPolicies(store, LAYOUT, CONFIG, trunks)
+    players = FrozenSeats(store, LAYOUT, CONFIG, trunks)
     names = [f"own-{i % 4}" for i in range(12)]
     if reason is None:
         check(policies, names, SEEN, players, monkeypatch)
         check(policies, names, SEEN, players, monkeypatch)
-        assert players._kinds["own []"].acts_together
+        assert players.build.made["own []"].acts_together
         return
     with pytest.warns(UserWarning, match=f"snapshots of own .. act one by one: .*{reason}"):
         players.act(names, SEEN)
@@ -234,7 +234,7 @@ def test_networks_of_users_act_together_where_they_can(way, tmp_path, monkeypatc
         warnings.simplefilter("error")  # it is said once
         first = players.act(names, SEEN, torch.zeros((12, 2), dtype=torch.float64))
         assert torch.equal(first, players.act(names, SEEN, torch.zeros((12, 2), dtype=torch.float64)))
-    assert players._kinds["own []"].acts_together is False
+    assert players.build.made["own []"].acts_together is False
 
 
 def test_weights_side_by_side_look_like_the_first():
