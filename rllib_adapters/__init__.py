@@ -13,16 +13,21 @@ check_requirements()
 
 if TYPE_CHECKING:  # editors and type checkers do not run __getattr__
     from rllib_adapters.configuration import configure, configure_league
-    from rllib_adapters.envs.batch import outcomes_of
     from rllib_adapters.envs.single import TerritorialTeamsEnv, team_groups
-    from rllib_adapters.league.control import freeze, policy_of, set_league
-    from rllib_adapters.league.evaluation import SharedStore
+    from rllib_adapters.league.control import freeze, outcomes_of, policy_of, set_league
+    from rllib_adapters.league.kit import add_league
+    from rllib_adapters.league.line_up import Ended
+    from rllib_adapters.league.pool import Bot
+    from rllib_adapters.league.shared_store import SharedStore
     from rllib_adapters.modules.board import BoardModule
 
 __all__ = [
     "BoardModule",
+    "Bot",
+    "Ended",
     "SharedStore",
     "TerritorialTeamsEnv",
+    "add_league",
     "configure",
     "configure_league",
     "freeze",
@@ -34,12 +39,15 @@ __all__ = [
 
 _HOMES = {
     "BoardModule": "rllib_adapters.modules.board",
-    "SharedStore": "rllib_adapters.league.evaluation",
+    "Bot": "rllib_adapters.league.pool",
+    "Ended": "rllib_adapters.league.line_up",
+    "SharedStore": "rllib_adapters.league.shared_store",
     "TerritorialTeamsEnv": "rllib_adapters.envs.single",
+    "add_league": "rllib_adapters.league.kit",
     "configure": "rllib_adapters.configuration",
     "configure_league": "rllib_adapters.configuration",
     "freeze": "rllib_adapters.league.control",
-    "outcomes_of": "rllib_adapters.envs.batch",
+    "outcomes_of": "rllib_adapters.league.control",
     "policy_of": "rllib_adapters.league.control",
     "set_league": "rllib_adapters.league.control",
     "team_groups": "rllib_adapters.envs.single",

@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
+from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModule, RLModuleSpec
@@ -24,14 +26,17 @@ from rllib_adapters.envs.env_config import (
 )
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.league.callback import LeagueCallback
+from rllib_adapters.league.control import give_weights, weights_of
+from rllib_adapters.league.pool import store_of
 from rllib_adapters.learning.algorithm_config import TerritorialConfig
 from rllib_adapters.modules.board import BoardModule, settings_of
-from rllib_adapters.modules.frozen_pool import FrozenPool, pool_settings, store_of
+from rllib_adapters.modules.frozen_pool import FrozenPool, pool_settings
 from rllib_adapters.modules.pairs import PairModule
 from rllib_adapters.networks import default_of
 from rllib_adapters.observations.connector import frames_for_learners, frames_for_runners
 from territorial.config.validation import one_of
 from territorial.league import League, SnapshotStore
+from territorial.league.bot_names import GAME
 from territorial.nets import PairPolicy
 
 Trainable = type[RLModule] | tuple[type[RLModule], Mapping[str, Any]]
@@ -170,18 +175,41 @@ def configure_league(
     by the trial's id. A store has one writer at a time: StoreInUseError where another run has it.
 
     """
-    for learner in league.steps:
-        if not any(one.learner == learner for one in league.snapshots.values()):
-            league.freeze(learner)
+    if league.config.env != GAME:
+        raise ValueError(
+            f"env of the league is {league.config.env!r}, and it must be {GAME!r}; add_league(...) takes "
+            "leagues of other environments"
+        )
+    league.freeze_first()
+    begin = None
     if start is not None:
         try:
             PairPolicy.load(start)
         except OSError as error:
             raise ValueError(f"start is {str(start)!r}, which cannot be read: {error.strerror}") from None
-    league_callback = LeagueCallback(league, store_of(store), "" if start is None else os.path.abspath(start))
+        begin = partial(start_with, path=os.path.abspath(start))
+    league_callback = LeagueCallback(league, store_of(store), begin)
     own = configure(config, {**env_config, "league": league.table()}, store=league_callback.store, **options)
     own.league_callback = league_callback
     return own
+
+
+def start_with(algorithm: Algorithm, path: str) -> None:
+    """Give all modules that learn the weights in a file, in learners and runners.
+
+    ValueError, which names it, where a module's network is another one.
+    """
+    policy = PairPolicy.load(path)
+    arrays = {name: part.numpy() for name, part in policy.state_dict().items()}
+    shapes = {name: array.shape for name, array in arrays.items()}
+    for module in learners_of(algorithm.config.table):
+        own = weights_of(algorithm, module)
+        if {name: array.shape for name, array in own.items()} != shapes:
+            raise ValueError(
+                f"start is {path!r}, a network on pairs of size {policy.size!r}; the network of module "
+                f"{module!r} is another one, and it must be the same"
+            )
+        give_weights(algorithm, module, arrays)
 
 
 def _trainables(

@@ -48,8 +48,9 @@ PRIVATE = (
     # ---- overridden ----
     RayNames(
         RUNNER,
-        ("_sample",),
-        "Runners would play agent by agent, and ship the episodes of agents that do not train.",
+        ("_sample", "_new_episode"),
+        "Runners would play agent by agent, ship the episodes of agents that do not train, and not draw "
+        "players before the first observation.",
         "sample(), with its metrics, its callback and what it makes of a configuration written again; for "
         "the second, the callback on_sample_end, which is the user's here",
     ),
@@ -76,6 +77,12 @@ PRIVATE = (
         "Every policy of the old stack would keep a batch of 32 rows, which nothing reads.",
     ),
     # ---- read, set or called ----
+    RayNames(
+        RUNNER,
+        ("_ongoing_episodes",),
+        "New episodes of other environments would have no players, and snapshots that play be released.",
+        "the callback on_episode_created, which is the user's; for the second, none",
+    ),
     RayNames(
         RUNNER,
         ("_callbacks",),
@@ -173,6 +180,18 @@ PRIVATE = (
         ("_remote_actor_states", "_max_remote_requests_in_flight_per_actor"),
         "As above: they say which learner has room.",
         "num_outstanding_async_reqs(), of all actors together",
+    ),
+    RayNames(
+        EPISODE,
+        ("_custom_data",),
+        "A mapping function would fail while an episode is cut: RLlib calls it before there are such data.",
+        "custom_data, which is missing then",
+    ),
+    RayNames(
+        EPISODE,
+        ("_hanging_rewards_begin", "_hanging_rewards_end"),
+        "Outcomes would lack what agents were rewarded after their last observation.",
+        "get_return(include_hanging_rewards=True), of all agents together",
     ),
     RayNames(
         EPISODE,
@@ -297,9 +316,9 @@ def call_back(runner: Any, name: str, functions: Any, **info: Any) -> None:
 
 
 def end_thread(learner: Any) -> None:
-    """Have the thread of an asynchronous learner end; that of APPO looks for batches all the time."""
-    thread = learner._learner_thread
-    if thread.is_alive() and not thread.stopped:
+    """Have the thread of a learner end, if it has one; that of APPO looks for batches all the time."""
+    thread = learner._learner_thread if hasattr(learner, "_learner_thread") else None
+    if thread is not None and thread.is_alive() and not thread.stopped:
         thread.request_stop()
 
 

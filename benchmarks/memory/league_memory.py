@@ -44,9 +44,8 @@ from benchmarks import harness
 from benchmarks.rllib.league_seats import BOTS, LEARNER, names_of, spread
 from rllib_adapters.configuration import configure
 from rllib_adapters.envs.env_config import POOL, EnvConfig
-from rllib_adapters.league.control import network_of
 from rllib_adapters.modules.board import settings_of
-from rllib_adapters.modules.pairs import PairModule
+from rllib_adapters.modules.pairs import PairModule, network_of
 from rllib_adapters.networks import NETWORKS, Network
 from territorial import GameConfig, VecGame
 from territorial.bots.network_file import NetworkFile, pieces

@@ -12,7 +12,7 @@ from torch import nn
 
 from rllib_adapters.configuration import configure
 from rllib_adapters.envs.env_config import POOL, module_of
-from rllib_adapters.league.control import NETWORK, freeze
+from rllib_adapters.league.control import freeze
 from rllib_adapters.modules.board import settings_of
 from rllib_adapters.networks import Network
 from territorial import GameConfig, bots
@@ -103,7 +103,7 @@ def spread(policy: PairPolicy) -> None:
 
 def _as_trained(config: Any, policy: nn.Module) -> Any:
     """Return what ``freeze`` asks of an algorithm, of which ``policy`` is what has been trained."""
-    weights = {f"{NETWORK}{name}": part.detach().numpy() for name, part in policy.state_dict().items()}
+    weights = {f"policy.{name}": part.detach().numpy() for name, part in policy.state_dict().items()}
     group = SimpleNamespace(get_weights=lambda modules: {LEARNER: weights})
     return SimpleNamespace(config=config, learner_group=group)
 
@@ -126,7 +126,7 @@ def seat_modules(runner: Any, network: Network, seats: Seats, folder: Path) -> N
             model_config=runner.module[LEARNER].model_config,
         )
         module = spec.build()
-        module.set_state({f"{NETWORK}{key}": part.copy() for key, part in store.load(name).items()})
+        module.set_state({f"policy.{key}": part.copy() for key, part in store.load(name).items()})
         runner.module.add_module(name, module)
 
     def drawn(agent: str, episode: Any = None, **_: Any) -> str:

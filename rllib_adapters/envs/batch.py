@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
-from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.env.multi_agent_env import MultiAgentEnv
 from ray.rllib.env.vector.vector_multi_agent_env import VectorMultiAgentEnv
 
 from rllib_adapters.envs.agent_interface import NAME_BYTES, AgentInterface, ByteBox
 from rllib_adapters.envs.env_config import POOL, EnvConfig, learners_of, module_of, roles_by_seat
 from rllib_adapters.envs.seating import BotRegistry, check_new_league, seats_of_agents
+from rllib_adapters.league.runner import MOST
 from territorial.bots import Network
 from territorial.engine.batch_arrays import GameArrays, seed_of_episode
 from territorial.engine.vec_game import VecGame, compile_steps
@@ -29,9 +29,6 @@ from territorial.files.arrays import WritableArrays
 from territorial.files.room import check_room
 from territorial.league import LineUpDistribution, Outcome, Player
 from territorial.typing import Bools
-
-MOST = 2_000
-"""Outcomes that an environment keeps; older ones are dropped, where they are not read."""
 
 
 def outcome(players: Sequence[Player], state: GameArrays, k: int, *, is_cut: bool) -> Outcome:
@@ -45,33 +42,6 @@ def outcome(players: Sequence[Player], state: GameArrays, k: int, *, is_cut: boo
     teams = state.team[k, 1:]
     has_allies = int(teams.max()) < len(teams)
     return Outcome(names, tuple(places.tolist()), tuple(teams.tolist()) if has_allies else ())
-
-
-def outcomes_of(algorithm: Algorithm, *, evaluation: bool = False) -> list[Outcome]:
-    """Return how the games of all runners ended since the last call, runner by runner.
-
-    Every environment keeps no more than its last ``MOST`` games.
-
-    Args:
-        algorithm: the algorithm whose runners played.
-        evaluation: True: games of the runners of evaluations. Where there are none, the other runners play
-            the evaluations. Default False.
-
-    """
-    own = algorithm.eval_env_runner_group if evaluation else None
-    group = algorithm.env_runner_group if own is None else own
-    return [outcome for games in group.foreach_env_runner(taken_from) for outcome in games]
-
-
-def taken_from(runner: Any) -> list[Outcome]:
-    """Return how the games of one runner ended, of either kind, and have it forget them."""
-    if runner.env is None:
-        return []
-    envs = [runner.env] if hasattr(runner.env, "outcomes") else [env.unwrapped for env in runner.env.envs]
-    taken = [game for env in envs for game in env.outcomes]
-    for env in envs:
-        env.outcomes.clear()
-    return taken
 
 
 class BatchStep(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -11,14 +11,14 @@ from typing import Any
 
 from ray.rllib.algorithms.algorithm import Algorithm
 
-from rllib_adapters.envs.batch import outcomes_of
-from rllib_adapters.league.control import freeze, give_weights, set_league, start_with
-from rllib_adapters.modules.frozen_pool import MOVED
+from rllib_adapters.league.control import freeze, give_weights, outcomes_of, set_league
+from rllib_adapters.league.pool import MOVED
 from territorial.league import League, SnapshotStore, UnknownSnapshotError
 from territorial.league.manifest import SnapshotError
 from territorial.league.store import only_writer
-from territorial.nets import PairPolicy
 
+LEAGUE_FILE = "league.npz"
+"""The file in the store that has the league as of the last iteration, for people to look at."""
 START = "-start"
 """Ends the names of the weights that learners go back to; they play no games."""
 
@@ -32,7 +32,9 @@ def league_callback_of(algorithm: Algorithm) -> LeagueCallback:
     """Return the ``LeagueCallback`` of an algorithm; ValueError if it has none."""
     league_callback = getattr(algorithm, "league_callback", None)
     if league_callback is None:
-        raise ValueError("the algorithm has no league: make its config with configure_league(...)")
+        raise ValueError(
+            "the algorithm has no league: make its config with configure_league(...) or add_league(...)"
+        )
     return league_callback
 
 
@@ -47,11 +49,14 @@ class LeagueCallback:
     Args:
         league: of this run.
         store: of its snapshots.
-        start: file of weights that all learners begin with; "" for weights of their own.
+        start: called with the algorithm before a run begins, to set the first weights; None: those that are
+            drawn by chance stay. It is pickled with checkpoints.
 
     """
 
-    def __init__(self, league: League, store: SnapshotStore, start: str = "") -> None:
+    def __init__(
+        self, league: League, store: SnapshotStore, start: Callable[[Algorithm], None] | None = None
+    ) -> None:
         self.league, self.store, self.start = league, store, start
         self.run = ""
         """Tells the snapshots of this run from those of others; empty until it begins."""
@@ -94,8 +99,8 @@ class LeagueCallback:
 
     def begin(self, algorithm: Algorithm) -> None:
         """Set the first weights and put the first snapshots into the store, unless the run is resumed."""
-        if self.start and not self.goes_on:
-            start_with(algorithm, PairPolicy.load(self.start), self.start)
+        if self.start is not None and not self.goes_on:
+            self.start(algorithm)
         for one in self.league.snapshots.values():
             if self._has(one.name):
                 continue
@@ -109,7 +114,8 @@ class LeagueCallback:
         for learner in self.league.config.learners:
             if learner.reset_chance and not self._has(f"{learner.name}{START}"):
                 self._keep(algorithm, learner.name, f"{learner.name}{START}")
-        set_league(algorithm, self.league.table())  # the first games were dealt before there were snapshots
+        # The first games were dealt before there were snapshots.
+        set_league(algorithm, algorithm.config.table_of(self.league))
 
     def update(self, algorithm: Algorithm, step: int) -> dict[str, Any]:
         """Update the league and the runners after iteration ``step``; return the events."""
@@ -121,13 +127,15 @@ class LeagueCallback:
             self.league.advance(learner)
             if self.league.gate(learner).is_open:
                 frozen.append(self._freeze(algorithm, learner))
-        set_league(algorithm, self.league.table())
+        set_league(algorithm, algorithm.config.table_of(self.league))
         met = self.league.met_bots()
         self.league.note(
             step,
             above={bot: round(one.above, 4) for bot, one in met.items()},
             met={bot: one.games for bot, one in met.items()},
         )
+        self.lock_store()
+        self.league.save(self.store.path / LEAGUE_FILE)
         return {
             "games": len(outcomes),
             "snapshots": len(self.league.snapshots),
@@ -157,7 +165,7 @@ class LeagueCallback:
         """Resume the league of a state; snapshots that are in another store come from there."""
         if state["league"] != self.league.to_bytes():
             self._take_over(state)
-        set_league(algorithm, self.league.table())
+        set_league(algorithm, algorithm.config.table_of(self.league))
 
     def _take_over(self, state: Mapping[str, Any]) -> None:
         self.league = League.from_bytes(state["league"], self.league.config.python_bots)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ray.rllib.algorithms.algorithm_config import NOT_SERIALIZABLE, AlgorithmConfig
+from ray.rllib.algorithms.algorithm_config import NOT_SERIALIZABLE
 
-from rllib_adapters import ray_private
 from rllib_adapters.envs.env_config import (
     ROWS,
     RULES,
@@ -18,9 +16,10 @@ from rllib_adapters.envs.env_config import (
     changed_entries,
     most_seats_of_a_learner,
 )
+from rllib_adapters.league.algorithm_config import LeagueAlgorithmConfig, foreign_algorithm
 from territorial.config.fields import check_values, option
 from territorial.config.validation import hint, one_of
-from territorial.league import SnapshotStore
+from territorial.league import League, LineUpDistribution, SnapshotStore
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class LearningOptions:
         check_values(self)
 
 
-class TerritorialConfig(AlgorithmConfig):
+class TerritorialConfig(LeagueAlgorithmConfig):
     """The part that the configurations of this package's algorithms share; ``configure`` makes one.
 
     What must run is in the classes of the algorithm, the runners and the learners, so that callbacks are the
@@ -46,19 +45,37 @@ class TerritorialConfig(AlgorithmConfig):
     one a step: ``minibatch_size`` may be as many times ``train_batch_size_per_learner``.
     """
 
-    algorithm: type
-    runners: tuple[type, ...]
-    learner: type
     learning_options = LearningOptions()
 
     def __init__(self, algo_class: type | None = None) -> None:
-        super().__init__(algo_class=algo_class or self.algorithm)
-        self.league_callback: Any = None
-        """The ``LeagueCallback`` of a run that is to begin; None: there is no league."""
-        self.is_in_algorithm = False
-        """True in the copy that one of this package's algorithms was built with."""
+        super().__init__(algo_class=algo_class)
         self.made_for: dict[str, Any] = {}
         """``EnvConfig.built_for`` of the games that ``configure`` has made the rest for."""
+
+    @property
+    def table(self) -> LineUpDistribution:
+        """What draws the players of games."""
+        return EnvConfig.from_config(self.env_config).table
+
+    def set_table(self, table: LineUpDistribution) -> None:
+        """Play by ``table``; in place, as an algorithm's configuration is frozen."""
+        self.env_config.pop("seats", None)
+        self.env_config["league"] = table
+
+    def table_of(self, league: League) -> LineUpDistribution:
+        """Return what draws the players of a ``League``'s games."""
+        return league.table()
+
+    def move_store(self, store: SnapshotStore) -> None:
+        """Have the pool and the games play from ``store``; in place."""
+        super().move_store(store)
+        if self.env_config.get("store") is not None:
+            self.env_config["store"] = store
+
+    def is_evaluated_alike(self) -> bool:
+        """Return whether the players of evaluations are those of other games."""
+        own = evaluation_entries(self)
+        return own is not None and not own.keys() & {"league", "seats"}
 
     def learning(
         self,
@@ -96,8 +113,6 @@ class TerritorialConfig(AlgorithmConfig):
 
     def validate(self) -> None:
         """Raise ValueError for settings that cannot be; called by RLlib."""
-        _check_class("env_runner_cls", self.env_runner_cls, self.runners, "env_runners")
-        _check_class("learner_class", self.learner_class, (self.learner,), "learners")
         size = self.__dict__["minibatch_size"]
         try:
             self.__dict__["minibatch_size"] = None  # RLlib compares rows with steps of the game
@@ -131,21 +146,6 @@ class TerritorialConfig(AlgorithmConfig):
                 f"module: {counted}. Use a smaller minibatch_size, or a larger "
                 "train_batch_size_per_learner"
             )
-
-    def prepare(self, algorithm: Any) -> None:
-        """Change what RLlib has built of an algorithm, before it begins; nothing unless a subclass does."""
-
-    def get_default_learner_class(self) -> type:
-        """Return the class of the learners; called by RLlib."""
-        return self.learner
-
-    def build_learner_group(self, **kwargs: Any) -> Any:
-        """Return the learners; ValueError if the algorithm that asks is RLlib's own; called by RLlib."""
-        if not self.is_in_algorithm:
-            raise ValueError(_foreign_algorithm())
-        share_gpus = self.num_learners > 1 and 0 < self.num_gpus_per_learner < 1
-        with ray_private.gloo_between_learners() if share_gpus else contextlib.nullcontext():
-            return super().build_learner_group(**kwargs)
 
     def serialize(self) -> dict[str, Any]:
         """Return the settings as values that JSON has; ``configure`` takes the ``env_config`` among them."""
@@ -182,23 +182,7 @@ def check_made_for(config: Any, options: EnvConfig, free: tuple[str, ...] = (), 
 def check_config(config: Any) -> None:
     """Raise ValueError if a runner's ``config`` is that of an algorithm of RLlib's own."""
     if not isinstance(config, TerritorialConfig):
-        raise ValueError(_foreign_algorithm())
-
-
-def _foreign_algorithm() -> str:
-    return (
-        "the algorithm is RLlib's own, which saves no leagues and does not configure new "
-        "runners; call config.build_algo(), or with Tune, Tuner(config.algo_class, "
-        "param_space=config)"
-    )
-
-
-def _check_class(name: str, given: Any, wanted: tuple[type, ...], method: str) -> None:
-    if not (isinstance(given, type) and issubclass(given, wanted)):
-        names = " or ".join(f"{kind.__module__}.{kind.__qualname__}" for kind in wanted)
-        raise ValueError(
-            f"{name} is {given!r}; derive it from {names}, and set it with config.{method}({name}=...)"
-        )
+        raise ValueError(foreign_algorithm())
 
 
 def _plain(value: Any) -> Any:

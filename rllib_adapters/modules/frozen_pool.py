@@ -12,7 +12,8 @@ from ray.rllib.core.rl_module.rl_module import RLModule
 from torch import Tensor
 
 from rllib_adapters.envs.agent_interface import SHARED, decode_name
-from rllib_adapters.envs.env_config import BOTH, POOL, parts_of
+from rllib_adapters.envs.env_config import BOTH, parts_of
+from rllib_adapters.league.pool import PoolModule, store_of
 from rllib_adapters.modules.board import BoardModule
 from rllib_adapters.modules.pairs import PairModule
 from rllib_adapters.observations.connector import FRAME, ModuleFrames
@@ -26,22 +27,15 @@ from territorial.observation.layout import ObsLayout
 OPPONENT = "opponent"
 BASES = (BoardModule, PairModule)
 """What architectures have to be subclasses of."""
-MOVED = "if it was moved, pass its folder: Algorithm.from_checkpoint(path, store=folder)"
 
 
-class FrozenPool(ModuleFrames, RLModule):
-    """Acts for every frozen seat with the snapshot that its observation names.
-
-    It is a plain ``RLModule`` and no ``TorchRLModule``: it has no parameters, so that RLlib gives it no
-    optimizer, and no state, so that nothing is synchronised or written into checkpoints. Snapshots are opened
-    when they first act, from memory-mapped files; a learner, in which no module acts, never opens one. What
-    frozen seats choose, they choose at random by their policy, in evaluations as well.
+class FrozenPool(ModuleFrames, PoolModule):
+    """Acts for every frozen seat of this game with the snapshot that its observation names.
 
     ``model_config``, which ``pool_settings`` makes, has ``layout`` and ``config`` as that of a
-    ``BoardModule``, and:
+    ``BoardModule``, beside that of a ``PoolModule``, and:
 
     Args:
-        store: a ``SnapshotStore``, or its folder.
         architectures: ``BoardModule`` and ``PairModule`` classes, which play the snapshots that were made of
             them; ``PairModule`` alone with an ``action_format``.
         obs: what frozen seats observe, such as "pairs" or "both"; with "both", every snapshot reads its part
@@ -49,35 +43,16 @@ class FrozenPool(ModuleFrames, RLModule):
 
     """
 
-    framework = "torch"
-
     def setup(self) -> None:
         """Remember where the snapshots are; called by RLlib."""
         self.opponents = opponents_of(self.model_config)
 
-    def _forward_exploration(self, batch: Mapping[str, Any], **_: Any) -> dict[str, Tensor]:
-        """Return actions; overrides ``RLModule._forward_exploration`` and ``RLModule._forward_inference``."""
+    def act(self, batch: Mapping[str, Any]) -> Tensor:
+        """Return the actions of the rows of ``batch``."""
         seen = dict(self.with_frames(batch[Columns.OBS]))
         names = [decode_name(name) for name in seen.pop(OPPONENT).cpu().numpy()]
-        return {Columns.ACTIONS: self.opponents.act(names, seen)}
-
-    _forward_inference = _forward_exploration
-
-    def _forward_train(self, *_: Any, **__: Any) -> dict[str, Tensor]:
-        """Raise NotImplementedError; overrides ``RLModule._forward_train`` and ``RLModule._forward``."""
-        raise NotImplementedError(
-            "a FrozenPool cannot be trained; set config.multi_agent(policies_to_train=[...]) "
-            "to the other modules"
-        )
-
-    _forward = _forward_train
-
-    def get_state(self, *_: Any, **__: Any) -> dict[str, Any]:
-        """Return an empty dict: there is nothing to synchronise or to save."""
-        return {}
-
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        """Do nothing."""
+        actions: Tensor = self.opponents.act(names, seen)
+        return actions
 
 
 def pool_settings(
@@ -118,27 +93,6 @@ def opponents_of(settings: Mapping[str, Any]) -> FrozenSeats:
     layout = ObsLayout.from_dict(settings["layout"])
     players = BothForms if is_union else FrozenSeats
     return players(store_of(settings["store"]), layout, settings["config"], makers)
-
-
-def move_store(config: Any, store: SnapshotStore) -> None:
-    """Have pool and games of an algorithm's ``config`` play from ``store``; in place, as it is frozen."""
-    specs = config._rl_module_spec.rl_module_specs
-    if POOL in specs:
-        specs[POOL].model_config["store"] = store
-    if config.env_config.get("store") is not None:
-        config.env_config["store"] = store
-
-
-def check_store(config: Any) -> None:
-    """Raise FileNotFoundError if the folder that the pool of an algorithm's ``config`` plays from is gone."""
-    pool = config._rl_module_spec.rl_module_specs.get(POOL)
-    if pool is not None and not pool.model_config["store"].path.is_dir():
-        raise FileNotFoundError(f"the store {pool.model_config['store'].path} does not exist; {MOVED}")
-
-
-def store_of(store: SnapshotStore | str) -> SnapshotStore:
-    """Return the store, opened if ``store`` is its folder."""
-    return store if isinstance(store, SnapshotStore) else SnapshotStore(store)
 
 
 # ---- both forms ------------------------------------------------------------------------------------------

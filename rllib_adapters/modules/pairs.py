@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import torch
@@ -10,10 +11,13 @@ from ray.rllib.core.columns import Columns
 from ray.rllib.core.distribution.torch.torch_distribution import TorchCategorical, TorchDeterministic
 from torch import Tensor, nn
 
+from rllib_adapters.envs.env_config import EnvConfig
 from rllib_adapters.modules.policy_module import PolicyModule
+from territorial.bots.network_file import TEMPERATURE_UNIT, NetworkFile, pieces
 from territorial.config.validation import whole_number
 from territorial.league import Manifest
 from territorial.league.manifest import VERSIONS
+from territorial.nets.pair_export import exported, rows_of_config
 from territorial.nets.pair_policy import (
     READS,
     PairPolicy,
@@ -68,6 +72,16 @@ class PairModule(PolicyModule):
             metadata=metadata,
         )
 
+    @classmethod
+    def engine_network(
+        cls, model_config: Mapping[str, Any], weights: Mapping[str, Any], env_config: Mapping[str, Any]
+    ) -> list[bytes | memoryview] | str:
+        """Return the pieces of the engine's file of a network, or the reason why it has none."""
+        policy = cls.make_policy(model_config)
+        policy.load_state_dict({key: torch.tensor(array) for key, array in weights.items()})
+        network = network_of(cls, policy, EnvConfig.from_config(env_config))
+        return network if isinstance(network, str) else list(pieces(network))
+
     def setup(self) -> None:
         """Build the network; called by RLlib."""
         action_format = self.model_config.get("action_format")
@@ -109,6 +123,33 @@ def _settings_of(model_config: Mapping[str, Any]) -> dict[str, Any]:
     layout = model_config.get("layout")
     has_teams = layout is not None and ObsLayout.from_dict(layout).teams
     return {**size, "teams": True} if has_teams else size
+
+
+# ---- networks of snapshots for the engine ----------------------------------------------------------------
+
+
+_rows = lru_cache(maxsize=1)(rows_of_config)
+"""The states on which scales are measured and choices compared, of the games that are played."""
+
+
+def network_of(module: type[PairModule], policy: Any, options: EnvConfig) -> NetworkFile | str:
+    """Return the engine's network for ``policy``, or the reason why it has none."""
+    if module.architecture != PairModule.architecture or type(policy) is not PairPolicy:
+        return f"its architecture is {module.architecture!r}; the engine plays {PairModule.architecture!r}"
+    if policy.teams:
+        return "its games have teams, and the engine shows networks no allies"
+    candidates = options.pair_rows.candidates
+    rows = _rows(options.config, candidates)
+    try:
+        network, _ = exported(
+            policy, rows, interval=options.interval, temperature=TEMPERATURE_UNIT, num_candidates=candidates
+        )
+    except (TypeError, ValueError) as error:  # such as a layout that no file can have
+        return str(error)
+    return network
+
+
+# ---- distributions ---------------------------------------------------------------------------------------
 
 
 class FlatActions(TorchCategorical):

@@ -32,6 +32,8 @@ class PolicyModule(TargetNetworkAPI, InferenceOnlyAPI, TorchRLModule, ValueFunct
     """
 
     policy: nn.Module
+    prefix = "policy."
+    """Begins the names of the network's weights; snapshots have the rest of the names."""
     learns_in_bf16 = False
 
     @abstractmethod

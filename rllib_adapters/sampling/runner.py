@@ -16,7 +16,6 @@ from ray.rllib.core.columns import Columns
 from ray.rllib.env.env_context import EnvContext
 from ray.rllib.env.env_errors import StepFailedRecreateEnvError
 from ray.rllib.env.env_runner import NUM_ENV_STEP_FAILURES_LIFETIME
-from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 from ray.rllib.env.multi_agent_episode import MultiAgentEpisode
 from ray.rllib.utils.metrics import (
     NUM_AGENT_STEPS_SAMPLED,
@@ -32,8 +31,9 @@ from ray.rllib.utils.metrics import (
 from torch import Tensor
 
 from rllib_adapters import ray_private
-from rllib_adapters.envs.batch import TerritorialBatchEnv, taken_from
+from rllib_adapters.envs.batch import TerritorialBatchEnv
 from rllib_adapters.envs.env_config import POOL, module_of
+from rllib_adapters.league.runner import LeagueEnvRunner, drop_untrained
 from rllib_adapters.learning.algorithm_config import check_config
 from rllib_adapters.observations.connector import ModuleFrames, frames_for_runners
 from rllib_adapters.sampling.rollout import (
@@ -45,6 +45,8 @@ from rllib_adapters.sampling.rollout import (
     metrics_of,
 )
 from territorial._log import LOG
+from territorial.evaluation.outcome import Outcome
+from territorial.league import LineUpDistribution
 from territorial.memory.measure import give_back
 from territorial.nets.choice_kernels import draw_choices
 from territorial.typing import Bools
@@ -56,30 +58,32 @@ UNHEARD = ("on_episode_created", "on_episode_start", "on_episode_step")
 """Callbacks that this runner has nothing to call with: it makes episodes when a sample is complete."""
 
 
-class WholeSamples(MultiAgentEnvRunner):
-    """Drops a sample that anything stopped half way, such as Ctrl-C or a bot that fails, and its games.
+class SeatRunner(LeagueEnvRunner):
+    """An env runner of this game: what both kinds do for a league."""
 
-    Neither the games nor what was noted of them can be relied on then: it may have been stopped anywhere.
-    """
+    def games(self) -> list[Any]:
+        """Return the games of this runner, which draw their players."""
+        return [] if self.env is None else [env.unwrapped for env in self.env.envs]
 
-    env: Any = None
-    _is_half = False
+    def take_outcomes(self) -> list[Outcome]:
+        """Return how games ended since the last call, and forget them."""
+        envs = [self.env] if hasattr(self.env, "outcomes") else self.games()
+        taken = [game for env in envs for game in env.outcomes]
+        for env in envs:
+            env.outcomes.clear()
+        return taken
 
-    def sample(self, *, force_reset: bool = False, **asked: Any) -> list[MultiAgentEpisode]:
-        """Return the episodes of a sample, of new games if the last one did not come to its end."""
-        was_half, self._is_half = self._is_half, True
-        if was_half:
-            self._replace_games()
-        episodes: list[MultiAgentEpisode] = super().sample(force_reset=force_reset or was_half, **asked)
-        self._is_half = False
-        return episodes
+    def line_up(self, table: LineUpDistribution) -> None:
+        """Let ``table`` draw the players of the games that begin from now on."""
+        for game in self.games():
+            game.set_league(table)
 
-    def _replace_games(self) -> None:
-        """Make the games again, and begin with others; what was played of those in progress is lost."""
-        self.make_env()
+    def playing(self) -> dict[str, frozenset[str]]:
+        """Return the snapshots that act in the present games, by the pool that plays them."""
+        return {POOL: frozenset[str]().union(*(game.snapshots for game in self.games()))}
 
 
-class TerritorialEnvRunner(WholeSamples):
+class TerritorialEnvRunner(SeatRunner):
     """Plays ``TerritorialMultiAgentEnv`` as RLlib's own runner does, in a fraction of its time.
 
     Games, steps, episodes and the pieces they are cut into are those of RLlib's runner with the same seeds
@@ -135,7 +139,7 @@ class TerritorialEnvRunner(WholeSamples):
 
     def make_env(self) -> None:
         """Make the batch of games; called by RLlib."""
-        outcomes = [] if self.env is None else taken_from(self)
+        outcomes = [] if self.env is None else self.take_outcomes()
         if self.env is not None:
             self.env.close()
         options = self.config.env_config
@@ -393,7 +397,7 @@ def _no_collection() -> Iterator[None]:
 # ---- RLlib's own runner ----------------------------------------------------------------------------------
 
 
-class StockEnvRunner(WholeSamples):
+class StockEnvRunner(SeatRunner):
     """Plays agent by agent, with all connectors and callbacks of RLlib's.
 
     RLlib itself would ship the episodes of all agents, batch them in the learners and compute values for them
@@ -408,7 +412,7 @@ class StockEnvRunner(WholeSamples):
 
     def make_env(self) -> None:
         """Make the environments, and keep the results of games in the previous ones; called by RLlib."""
-        outcomes = [] if self.env is None else taken_from(self)
+        outcomes = [] if self.env is None else self.take_outcomes()
         super().make_env()
         self.env.envs[0].unwrapped.outcomes.extend(outcomes)
 
@@ -422,27 +426,6 @@ class StockEnvRunner(WholeSamples):
         self.frames = {name: one.frames for name, one in own.items() if isinstance(one, ModuleFrames)}
         give_back()
         return episodes
-
-
-def drop_untrained(config: Any, episodes: list[Any]) -> list[Any]:
-    """Return ``episodes``, changed in place, without the agents of modules that are not trained.
-
-    Which modules are trained is up to ``config.multi_agent(policies_to_train=...)``.
-    """
-    for episode in episodes:
-        for agent, own in list(episode.agent_episodes.items()):
-            if not is_trained(config, own.module_id):
-                del episode.agent_episodes[agent]
-                episode.env_t_to_agent_t.pop(agent, None)
-    return episodes
-
-
-def is_trained(config: Any, module_id: str) -> bool:
-    """Return whether ``config`` says that a module learns."""
-    trained = config.policies_to_train
-    if trained is None:
-        return True
-    return bool(trained(module_id, None)) if callable(trained) else module_id in trained
 
 
 def draw(

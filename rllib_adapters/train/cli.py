@@ -116,7 +116,7 @@ def _start_ray(runs: Any, address: str | None, runners: int) -> None:
         with elapsed("territorial train: starting Ray"):
             runs.start_ray(runners)
         return
-    from rllib_adapters.league.evaluation import ClusterError, join
+    from rllib_adapters.cluster import ClusterError, join
 
     try:
         with elapsed("territorial train: joining the cluster"):

@@ -21,10 +21,11 @@ import torch
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.ppo import PPOConfig
 
+from rllib_adapters.cluster import search_path
 from rllib_adapters.configuration import configure_league
 from rllib_adapters.league.callback import league_callback_of, league_in
 from rllib_adapters.league.control import freeze
-from rllib_adapters.league.evaluation import SharedStore, search_path
+from rllib_adapters.league.shared_store import SharedStore
 from rllib_adapters.modules.board import settings_of
 from rllib_adapters.train.options import (
     BOUNDS,

@@ -22,7 +22,7 @@ from territorial.evaluation.schedule import MOST_GAMES
 from territorial.evaluation.workers import MOST_PROCESSES, Play
 from territorial.league import SnapshotError, SnapshotStore
 
-JOINED = EntryPoint("joined", "rllib_adapters.league.evaluation:joined", "territorial.cli")
+JOINED = EntryPoint("joined", "rllib_adapters.cluster:joined", "territorial.cli")
 """What joins a cluster; it needs the extra "rllib", and is loaded where ``--address`` is given."""
 EXAMPLES = """\
   territorial match

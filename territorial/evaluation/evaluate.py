@@ -125,7 +125,7 @@ def evaluate(
             file.
         processes: number of processes that play; 1 plays in this process; 1 to 1024, default None: one per
             usable core.
-        play: what says where games are played, such as ``rllib_adapters.league.evaluation.OnRay()`` on a
+        play: what says where games are played, such as ``rllib_adapters.cluster.OnRay()`` on a
             cluster; default None: ``processes`` of this machine.
         progress: True: a line on stderr says how many games have been played; default True.
 

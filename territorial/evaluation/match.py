@@ -212,7 +212,7 @@ def match(
             played; it must be of the same players, config and seed. Default None: no file.
         processes: number of processes that play; 1 plays in this process; 1 to 1024, default None: one per
             usable core.
-        play: what says where games are played, such as ``rllib_adapters.league.evaluation.OnRay()`` on a
+        play: what says where games are played, such as ``rllib_adapters.cluster.OnRay()`` on a
             cluster; default None: ``processes`` of this machine.
         progress: True: a line on stderr says how many games have been played; default True.
 

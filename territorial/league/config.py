@@ -66,6 +66,12 @@ class Learner:
     )
     seats: int = option(1, "seats of a game that it learns from", 1, MAX_PLAYERS)
     opponents: tuple[Opponents, ...] = option((), "who sits at the others")
+    opponents_before: int = option(
+        0,
+        "how many of ``opponents`` have the seats before its own, the others have those after them; it "
+        "matters where seats are unlike",
+        0,
+    )
     gate: Gate = field(
         default_factory=Gate, metadata=about("when a copy of it is frozen; default ``Gate()``")
     )
@@ -78,6 +84,13 @@ class Learner:
             raise ValueError(f"name is {self.name!r}; it must have 1 to 64 letters, digits, '-' and '_'")
         check_values(self)
         object.__setattr__(self, "opponents", checked_list("opponents", self.opponents, Opponents))
+        whole_number("opponents_before", self.opponents_before, 0, len(self.opponents))
+
+    @property
+    def parts(self) -> tuple[Opponents | None, ...]:
+        """Who has the seats of a game, in their order: its opponents, and None for itself."""
+        before = self.opponents_before
+        return (*self.opponents[:before], None, *self.opponents[before:])
 
     @property
     def seats_in_all(self) -> int:
@@ -162,6 +175,10 @@ class LeagueConfig:
             raise ValueError(f"learners are called {', '.join(names)}; each name must occur only once")
         if not any(learner.role == "main" for learner in self.learners):
             raise ValueError("no learner has the role 'main'; at least one must")
+        for learner in self.learners:
+            for name in (name for part in learner.opponents for name in part.of or ()):
+                if name not in names:
+                    raise ValueError(f"of is {shown(name)}; it must name learners: {', '.join(names)}")
         sums = [learner.seats_in_all for learner in self.learners]
         totals = sums if self.games == "own" else [sum(sums)]
         if wrong := [total for total in totals if total != self.num_players]:
@@ -170,6 +187,16 @@ class LeagueConfig:
                 f"the seats {whose} and of opponents are {wrong[0]} in all; a game has "
                 f"num_players = {self.num_players}"
             )
+
+    def sources(self, part: Opponents) -> list[str]:
+        """Return the learners that may be candidates of ``part``, themselves or by their snapshots."""
+        if part.of is not None:
+            return list(part.of)
+        roles = {"mains": "main", "main_snapshots": "main", "exploiter_snapshots": "exploiter"}
+        wanted = [roles.get(pool, "any") for pool in part.among if pool != "bots"]
+        kinds = [("main" if one.role == "main" else "exploiter", one.name) for one in self.learners]
+        # Main agents are candidates where there are no others yet.
+        return [name for kind, name in kinds if "any" in wanted or kind in (*wanted, "main")]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rules as values that JSON has, see :meth:`from_dict`; custom bots are named."""

@@ -162,15 +162,19 @@ class League:
 
     # ---- who plays ------------------------------------------------------------------------------------
 
-    def candidates(self, learner: str, among: Sequence[str]) -> tuple[list[str], Candidates]:
+    def candidates(
+        self, learner: str, among: Sequence[str], of: Sequence[str] | None = None
+    ) -> tuple[list[str], Candidates]:
         """Return all players in the pools ``among`` that a learner may meet, with their payoffs.
 
-        Where there is none yet, as before the first snapshot was frozen: main agents as they are now.
+        ``of``: the learners whose they are, as ``Opponents`` has it; bots are no learner's. Where there is
+        none yet, as before the first snapshot was frozen: main agents, or these learners, as they are now.
         """
         me = f"trainable:{self._known(learner).name}"
         names = list(dict.fromkeys(name for pool in among for name in self.pool(pool)))
-        names = names or list(self.pool("mains"))
+        names = [name for name in names if self._is_of(name, of)]
         mains = self.pool("mains")
+        names = names or (list(mains) if of is None else [f"trainable:{one}" for one in of])
         above = self.payoff.probability(me, [self.named(name) for name in names])
         ratings = np.array([self.rating(name).mu for name in names])
         is_main = np.array([name in mains for name in names])
@@ -196,10 +200,10 @@ class League:
 
     def _groups(self, learner: Learner) -> list[Group]:
         own = Group(learner.seats, {f"trainable:{learner.name}": 1})
-        return [own, *(self._group(learner, part) for part in learner.opponents)]
+        return [own if part is None else self._group(learner, part) for part in learner.parts]
 
     def _group(self, learner: Learner, part: Opponents) -> Group:
-        names, candidates = self.candidates(learner.name, part.among)
+        names, candidates = self.candidates(learner.name, part.among, part.of)
         raw = part.weights(candidates)
         weights = dict(zip(names, (raw / raw.sum()).tolist(), strict=True))
         if part.distinct is not None:  # at most so many snapshots have the share of all of them
@@ -303,6 +307,12 @@ class League:
         if starts_anew:
             self._forget_player(f"trainable:{learner}")
         return FreezeResult(name, tuple(evicted), starts_anew)
+
+    def freeze_first(self) -> None:
+        """Take a copy of every learner that has none, so that there is an opponent to play."""
+        for learner in self.steps:
+            if not any(one.learner == learner for one in self.snapshots.values()):
+                self.freeze(learner)
 
     # ---- eviction -------------------------------------------------------------------------------------
 
@@ -408,6 +418,12 @@ class League:
         return League.from_bytes, (self.to_bytes(), self.config.python_bots)
 
     # ---- within ---------------------------------------------------------------------------------------
+
+    def _is_of(self, player: str, of: Sequence[str] | None) -> bool:
+        kind, _, name = player.partition(":")
+        if of is None or kind == "bot":
+            return True
+        return (self.snapshots[name].learner if kind == "snapshot" else name) in of
 
     def _known(self, learner: str) -> Learner:
         if learner not in self._learners:

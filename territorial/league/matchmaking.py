@@ -59,6 +59,9 @@ class Opponents:
         1,
     )
     together: bool = option(False, "True: one player has all of these seats in a game, see ``Group``")
+    of: tuple[str, ...] | None = option(
+        None, "names of learners: no others, and no snapshots of others, are candidates", none="all learners"
+    )
     distinct: int | None = option(
         None,
         "the most snapshots that these seats are drawn from between two steps of the learner; one of them is "
@@ -71,6 +74,8 @@ class Opponents:
     def __post_init__(self) -> None:
         check_values(self)
         object.__setattr__(self, "among", checked_pools("among", self.among))
+        if self.of is not None:
+            object.__setattr__(self, "of", checked_list("of", self.of, str))
         one_of("strategy", self.strategy, STRATEGIES)
         one_of("weighting", self.weighting, WEIGHTINGS)
         if not self.among:

@@ -10,9 +10,8 @@ from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters import configure
 from rllib_adapters.envs.env_config import EnvConfig
-from rllib_adapters.league.control import network_of
 from rllib_adapters.modules.board import FeatureModule, settings_of
-from rllib_adapters.modules.pairs import PairModule
+from rllib_adapters.modules.pairs import PairModule, network_of
 from territorial import GameConfig
 from territorial.bots.network_file import NetworkFile, pieces
 from territorial.league import Group, LineUpDistribution, SnapshotStore

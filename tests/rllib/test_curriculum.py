@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
+from rllib_adapters.curriculum import env_of, set_env
 from rllib_adapters.envs.env_config import MAIN
 from rllib_adapters.league.control import freeze, league_of
-from rllib_adapters.league.curriculum import env_of, set_env
 from rllib_adapters.modules.board import BoardModule
 from territorial import GameConfig
 from territorial.constants import NUM_FRACTIONS

@@ -13,9 +13,7 @@ from rllib_adapters import configure
 from rllib_adapters.envs import seating
 from rllib_adapters.envs.batch import TerritorialBatchEnv
 from rllib_adapters.envs.env_config import EnvConfig
-from rllib_adapters.league.control import network_of
-from rllib_adapters.modules.frozen_pool import move_store
-from rllib_adapters.modules.pairs import PairModule
+from rllib_adapters.modules.pairs import PairModule, network_of
 from territorial.bots import FreeLand, Network, PythonBot, Style
 from territorial.bots.network_file import assembled
 from territorial.engine.players import ROOM
@@ -81,7 +79,7 @@ def test_configure_takes_a_switch_and_refuses_another_word(tmp_path):
     pooled = configure(PPOConfig(), env, store=store, frozen_seats="pool")
     assert EnvConfig.from_config(pooled.env_config).store is None
     moved = SnapshotStore(tmp_path / "after")
-    move_store(seated, moved)
+    seated.move_store(moved)
     assert EnvConfig.from_config(seated.env_config).store is moved, "it is that of the games, too"
     with pytest.raises(ValueError, match="frozen_seats is 'python'; it must be one of engine, pool"):
         configure(PPOConfig(), env, store=store, frozen_seats="python")

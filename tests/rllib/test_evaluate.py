@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from rllib_adapters.league.evaluation import OnRay
+from rllib_adapters.cluster import OnRay
 from territorial import GameConfig, Scenario, evaluate
 from territorial.bots import PythonBot
 from territorial.evaluation.workers import PlayingError

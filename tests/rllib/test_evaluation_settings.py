@@ -8,8 +8,8 @@ from ray.rllib.algorithms.appo import APPOConfig
 from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters import configure, set_league
+from rllib_adapters.curriculum import set_env
 from rllib_adapters.envs.env_config import EnvConfig
-from rllib_adapters.league.curriculum import set_env
 from territorial.league import Group, LineUpDistribution, SnapshotStore
 from tests.rllib.leagues import add, entries, in_engine, network_called, table
 from tests.rllib.support import CONFIG, SmallModule, league, ppo

@@ -11,8 +11,8 @@ import pytest
 from ray.rllib.env.env_errors import StepFailedRecreateEnvError
 
 from rllib_adapters import outcomes_of, set_league
+from rllib_adapters.curriculum import set_env
 from rllib_adapters.envs.env_config import MAIN, POOL
-from rllib_adapters.league.curriculum import set_env
 from territorial.bots import PythonBot
 from territorial.league import SnapshotStore
 from tests.rllib.leagues import add, entries, in_engine, network_called, table

@@ -10,11 +10,11 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
 
 from rllib_adapters import configure, freeze, set_league
+from rllib_adapters.curriculum import set_env
 from rllib_adapters.envs.agent_interface import SHARED
 from rllib_adapters.envs.batch import TerritorialBatchEnv
 from rllib_adapters.envs.env_config import POOL, EnvConfig, module_of
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
-from rllib_adapters.league.curriculum import set_env
 from rllib_adapters.modules.board import FeatureModule, settings_of
 from rllib_adapters.modules.frozen_pool import candidate_mask, opponents_of, pool_settings
 from rllib_adapters.modules.pairs import PairModule

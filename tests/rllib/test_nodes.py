@@ -14,8 +14,8 @@ import ray
 from ray.cluster_utils import Cluster
 
 from rllib_adapters import SharedStore
+from rllib_adapters.cluster import OnRay
 from rllib_adapters.league.callback import league_in
-from rllib_adapters.league.evaluation import OnRay
 from territorial import cli, evaluate
 from territorial.league import SnapshotStore, UnknownSnapshotError
 from tests.rllib.support import CONFIG, env_vars, fill

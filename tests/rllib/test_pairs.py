@@ -11,11 +11,11 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.columns import Columns
 
 from rllib_adapters import configure, configure_league, policy_of
+from rllib_adapters.curriculum import set_env
 from rllib_adapters.envs.env_config import MAIN
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.league.callback import league_in
 from rllib_adapters.league.control import weights_of
-from rllib_adapters.league.curriculum import set_env
 from rllib_adapters.modules.pairs import PairModule, TwoPartActions
 from territorial import GameConfig, parallel_env
 from territorial.bots import Network

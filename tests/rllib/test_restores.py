@@ -9,10 +9,10 @@ from ray.rllib.algorithms.appo import APPOConfig
 from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters import configure
+from rllib_adapters.curriculum import env_of, set_env
 from rllib_adapters.envs.env_config import MAIN, POOL
 from rllib_adapters.league.callback import league_callback_of, league_in
 from rllib_adapters.league.control import league_of, set_league
-from rllib_adapters.league.curriculum import env_of, set_env
 from territorial.league import Group, LineUpDistribution, StoreInUseError
 from tests.rllib.support import CONFIG, LEAGUE, SmallModule, fill, league, ppo, small_config
 from tests.rllib.test_league import league_config, small_league

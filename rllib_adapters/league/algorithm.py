@@ -1,0 +1,218 @@
+"""Algorithms that play a league, whatever the environment."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import ray
+from ray.rllib.algorithms.algorithm import Algorithm
+from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+from ray.rllib.core import COMPONENT_LEARNER, COMPONENT_LEARNER_GROUP, COMPONENT_RL_MODULE
+from ray.tune.result import TRIAL_INFO
+
+from rllib_adapters import ray_private
+from rllib_adapters.league.control import check_snapshots
+from rllib_adapters.league.learners import WholeStates
+from rllib_adapters.league.pool import check_store, store_of
+from territorial.league import SnapshotStore
+
+LEAGUE = "league"
+"""The part of an algorithm's state, and of its results, that is the league's."""
+
+
+class LeagueAlgorithm(Algorithm):
+    """An algorithm that plays a league, keeps it in checkpoints, and writes to one store.
+
+    Args:
+        config: as ``configure`` or ``add_league`` made it, or as Tune hands it on.
+        env: RLlib's, and not to be given.
+        store: where the snapshots are now, if not where the configuration says: the folder was moved. Also of
+            ``Algorithm.from_checkpoint(path, store=folder)``.
+        kwargs: of RLlib's.
+
+    """
+
+    def __init__(
+        self, config: Any = None, env: Any = None, *, store: SnapshotStore | str | None = None, **kwargs: Any
+    ) -> None:
+        # RLlib drops what Tune says of the trial, and shares what is in the configuration with its owner.
+        trial = config.get(TRIAL_INFO) if isinstance(config, dict) else None
+        self._trial = None if trial is None else str(trial.trial_id)
+        self._moved_to = None if store is None else store_of(store)
+        self.league_callback: Any = None
+        """The ``LeagueCallback``; None: there is no league."""
+        own = config.copy(copy_frozen=False) if isinstance(config, AlgorithmConfig) else config
+        super().__init__(own, env, **kwargs)
+
+    def setup(self, config: Any) -> None:
+        """Build everything, and begin the run of a league; called by RLlib."""
+        self.config.__dict__.update(is_in_algorithm=True, league_callback=None)
+        self.league_callback = config.league_callback
+        try:
+            self._take_store()
+            super().setup(config)
+            self.config.prepare(self)
+            if self.league_callback is not None:
+                self.league_callback.begin(self)
+        except BaseException:
+            self._release()
+            raise
+
+    def _take_store(self) -> None:
+        """Have the pool and the league play what is in the store of this run."""
+        store = self._moved_to
+        if self.league_callback is not None:
+            store = self.league_callback.place(self._moved_to, self._trial)
+        if store is not None:
+            self.config.move_store(store)
+        check_store(self.config)
+        if self.league_callback is not None and not self.league_callback.goes_on:
+            self.league_callback.lock_store()
+
+    def _release(self) -> None:
+        if self.league_callback is not None:
+            self.league_callback.release()
+
+    def step(self) -> Any:
+        """Train for an iteration, then bring the league up to date; called by RLlib."""
+        if self.league_callback is not None:
+            self.league_callback.lock_store()
+        check_snapshots(self.config, self.config.table)
+        result = super().step()
+        if self.league_callback is not None:
+            result[LEAGUE] = self.league_callback.update(self, self.iteration + 1)
+        return result
+
+    def restore_env_runners(self, env_runner_group: Any) -> list[int]:
+        """Return which runners have come back; they play by the current settings; called by RLlib."""
+        restored = super().restore_env_runners(env_runner_group)
+        if restored:
+            is_evaluation = env_runner_group is self.eval_env_runner_group
+            self.bring_up_to_date(
+                env_runner_group, restored, self.evaluation_config if is_evaluation else self.config
+            )
+        return restored
+
+    def bring_up_to_date(self, group: Any, restored: list[int], config: Any) -> None:
+        """Have runners that were made again play by ``config`` as it is now."""
+        table = config.table
+        group.foreach_env_runner(
+            lambda runner: runner.set_league(table), remote_worker_ids=restored, local_env_runner=False
+        )
+
+    # ---- checkpoints ------------------------------------------------------------------------------
+
+    def get_ctor_args_and_kwargs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return what an algorithm that goes on from a checkpoint is made with; called by RLlib."""
+        (config,), kwargs = super().get_ctor_args_and_kwargs()
+        return ({**config, "league_callback": self.league_callback},), kwargs
+
+    def get_state(self, components: Any = None, *, not_components: Any = None, **kwargs: Any) -> Any:
+        """Return the state of the algorithm, of its games and of its league; called by RLlib."""
+        state = super().get_state(components, not_components=not_components, **kwargs)
+        if self.league_callback is not None and self._check_component(LEAGUE, components, not_components):
+            state[LEAGUE] = self.league_callback.get_state()
+        return state
+
+    def set_state(self, state: Any) -> None:
+        """Go on from a state of ``get_state``, be it older than the present one; called by RLlib."""
+        with newer_weights(self) if COMPONENT_LEARNER_GROUP in state else contextlib.nullcontext():
+            super().set_state(state)
+        has_games = self.take_games(state)
+        if self.league_callback is not None and LEAGUE in state:
+            self.league_callback.set_state(self, state[LEAGUE])
+            has_games = True
+        if has_games:  # which weights alone, of set_weights(), have not
+            for group in groups_of(self):
+                group.foreach_env_runner(lambda runner: runner.begin_new())
+
+    def take_games(self, state: Any) -> bool:
+        """Play the games of a state; return whether it has any."""
+        return False
+
+    def restore_from_path(self, path: Any, *args: Any, **kwargs: Any) -> None:
+        """Go on from a checkpoint, or a part of one, be it older than the present state; called by RLlib."""
+        with newer_weights(self):
+            super().restore_from_path(path, *args, **kwargs)
+
+    def cleanup(self) -> None:
+        """End everything; another run may have the store then; called by RLlib."""
+        try:
+            super().cleanup()
+        finally:
+            self._release()
+            group = getattr(self, "learner_group", None)
+            if group is not None and not group.is_remote:  # threads in other processes end with them
+                group.foreach_learner(ray_private.end_thread)
+
+
+# ---- restores --------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def newer_weights(algorithm: Any) -> Iterator[None]:
+    """Have the weights that learners are given within the block in all learners and runners after it.
+
+    RLlib's learners and runners pass over weights whose sequence number is not above that of their own. So
+    learners have a number below all others when they are given a state, and its weights then get one above
+    all before. Asynchronous learners learn nothing more from batches that waited for them.
+    """
+    learners = algorithm.learner_group
+    (before, *_) = (one.get() for one in learners.foreach_learner(_take_number))
+    try:
+        yield
+    finally:
+        learners.foreach_learner(lambda learner: _set_number(learner, before))
+    weights = f"{COMPONENT_LEARNER}/{COMPONENT_RL_MODULE}"
+    state = learners.get_state(components=[weights], inference_only=True)[COMPONENT_LEARNER]
+    shared = ray.put(state)  # RLlib's own call does not wait, and drops what is sent meanwhile
+    for group in groups_of(algorithm):
+        group.foreach_env_runner(lambda runner: _play_with(runner, shared))
+
+
+def groups_of(algorithm: Any) -> list[Any]:
+    """Return the groups of runners that an algorithm has."""
+    return [group for group in (algorithm.env_runner_group, algorithm.eval_env_runner_group) if group]
+
+
+def _take_number(learner: Any) -> int:
+    if isinstance(learner, WholeStates):
+        learner.pass_over_waiting()
+    number = learner._weights_seq_no
+    # It stays below those of checkpoints while the thread of the learner counts on.
+    learner._weights_seq_no = -(2**62)
+    return number
+
+
+def _set_number(learner: Any, before: int) -> None:
+    least = before + 1 if before else 0
+    learner._weights_seq_no = max(least, learner._weights_seq_no)
+
+
+def _play_with(runner: Any, shared: Any) -> None:
+    if runner.module is not None:
+        runner.set_state(ray.get(shared))
+
+
+# ---- several asynchronous learners -----------------------------------------------------------------------
+
+
+def keep_batches_equal(algorithm: Any) -> None:
+    """Keep learners of an algorithm that wait for one another from waiting without end.
+
+    RLlib sends the parts of a batch to all learners but those that have enough of them waiting. Gradients are
+    means over all learners, so a learner that got one part more waits for a partner that will not come. Here
+    a batch that one of them has no room for is dropped for all, and counted as RLlib counts it.
+    """
+    manager = algorithm.learner_group._worker_manager
+    send = manager.foreach_actor_async
+
+    def send_to_all_or_none(func: Any, tag: str | None = None, **kwargs: Any) -> int:
+        if func == "update" and not ray_private.has_room(manager, tag):
+            return 0
+        return int(send(func, tag, **kwargs))
+
+    manager.foreach_actor_async = send_to_all_or_none

@@ -1,0 +1,207 @@
+"""RLlib's own env runner and algorithms for leagues of any environment."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+from ray.rllib.algorithms.appo import APPO, APPOConfig
+from ray.rllib.algorithms.impala import IMPALA, IMPALAConfig
+from ray.rllib.algorithms.ppo import PPO, PPOConfig
+from ray.rllib.connectors.common import AddObservationsFromEpisodesToBatch
+from ray.rllib.connectors.connector_v2 import ConnectorV2
+from ray.rllib.env.multi_agent_episode import MultiAgentEpisode
+
+from rllib_adapters.league.algorithm import LeagueAlgorithm
+from rllib_adapters.league.algorithm_config import LeagueAlgorithmConfig, check_targets
+from rllib_adapters.league.learners import (
+    LeagueAPPOLearner,
+    LeagueIMPALALearner,
+    LeagueLearner,
+    LeaguePPOLearner,
+)
+from rllib_adapters.league.line_up import LEARNS, MODULES, SEATS, Ended, Seating, Tables
+from rllib_adapters.league.pool import PLAYERS, AddPlayers
+from rllib_adapters.league.runner import MOST, LeagueEnvRunner, drop_agents
+from territorial.evaluation.outcome import Outcome
+from territorial.league import League
+
+
+class AnyEnvRunner(LeagueEnvRunner):
+    """Plays any ``MultiAgentEnv`` as RLlib's own runner does, each episode with players drawn for it.
+
+    Episodes that it returns have no agents but those that are learned from: neither frozen ones nor, where a
+    game is one learner's own, those of other learners.
+    """
+
+    def __init__(self, config: Any, **kwargs: Any) -> None:
+        self._outcomes: deque[Outcome] = deque(maxlen=MOST)
+        self._returns: dict[str, Counter[Any]] = {}
+        """By episode, what its agents were rewarded in the pieces that are handed over."""
+        seed = None if config.seed is None else [abs(int(config.seed)), kwargs.get("worker_index", 0)]
+        self._random = np.random.default_rng(seed)
+        super().__init__(config=config, **kwargs)
+
+    def _new_episode(self, env_index: int, episodes: Any = None) -> None:
+        """Draw who plays a new episode; extends ``MultiAgentEnvRunner._new_episode``."""
+        super()._new_episode(env_index, episodes)
+        episode = (self._ongoing_episodes if episodes is None else episodes)[env_index]
+        episode.custom_data.update(self.config.seating.draw(self.config.table, self._random))
+
+    def _sample(self, **kwargs: Any) -> list[MultiAgentEpisode]:
+        """Return the episodes of a sample; overrides ``MultiAgentEnvRunner._sample``."""
+        episodes: list[MultiAgentEpisode] = super()._sample(**kwargs)
+        for episode in episodes:
+            self._count(episode)
+        ongoing = {episode.id_ for episode in self._ongoing_episodes if episode is not None}
+        self._returns = {one: returns for one, returns in self._returns.items() if one in ongoing}
+        for episode in episodes:
+            learns = episode.custom_data[LEARNS]
+            drop_agents([episode], lambda own, learns=learns: own.agent_id not in learns)
+        return episodes
+
+    def _count(self, episode: Any) -> None:
+        """Add up the rewards of a piece of an episode; with the last one the outcome is known."""
+        returns = self._returns.setdefault(episode.id_, Counter())
+        for agent, own in episode.agent_episodes.items():
+            returns[agent] += own.get_return()
+        if not episode.is_done:
+            return
+        for late in (episode._hanging_rewards_begin, episode._hanging_rewards_end):
+            for agent, reward in late.items():
+                returns[agent] += reward
+        own = {agent: one for agent, one in episode.agent_episodes.items() if one.infos.len_incl_lookback()}
+        infos = {agent: one.get_infos(-1) for agent, one in own.items()}
+        seating, players = self.config.seating, episode.custom_data[SEATS]
+        ended = Ended(dict(returns), infos, episode.env_t, episode.is_truncated, seating.seats)
+        outcome = seating.outcome_of(players, ended)
+        if outcome is not None:
+            self._outcomes.append(outcome)
+
+    def take_outcomes(self) -> list[Outcome]:
+        """Return how games ended since the last call, and forget them."""
+        taken = list(self._outcomes)
+        self._outcomes.clear()
+        return taken
+
+    def line_up(self, table: Tables) -> None:
+        """Do nothing: new episodes are drawn from the table of the configuration."""
+
+    def playing(self) -> Mapping[str, set[str]]:
+        """Return the snapshots that act in the present games, by the pool that plays them."""
+        found: dict[str, set[str]] = {}
+        for episode in self._ongoing_episodes:
+            data = {} if episode is None else episode.custom_data
+            for agent, player in data.get(PLAYERS, {}).items():
+                kind, _, name = player.partition(":")
+                if kind == "snapshot":
+                    found.setdefault(data[MODULES][agent], set()).add(name)
+        return found
+
+
+class AnyEnvConfig(LeagueAlgorithmConfig):
+    """The part that configurations for leagues of any environment share; ``add_league`` makes one."""
+
+    runners, learner_base = (AnyEnvRunner,), LeagueLearner
+
+    def __init__(self, algo_class: type | None = None) -> None:
+        super().__init__(algo_class=algo_class)
+        self.tables: Tables | None = None
+        """The players of games as the league has them now."""
+        self.seating: Seating | None = None
+        """The seats of games."""
+        self.module_spaces: dict[str, dict[str, str]] = {}
+        """By module, what manifests say of its spaces."""
+        self.module_weights: dict[str, tuple[str, ...]] = {}
+        """By module, the names of the weights that snapshots have."""
+
+    @property
+    def table(self) -> Tables:
+        """What draws the players of games."""
+        assert self.tables is not None
+        return self.tables
+
+    def set_table(self, table: Tables) -> None:
+        """Play by ``table``; in place, as an algorithm's configuration is frozen."""
+        self.__dict__["tables"] = table
+
+    def table_of(self, league: League) -> Tables:
+        """Return what draws the players of a ``League``'s games."""
+        return Tables.of(league)
+
+    def spaces_of(self, module: str) -> dict[str, str]:
+        """Return what manifests of snapshots of a module say of its spaces."""
+        return self.module_spaces[module]
+
+    def build_env_to_module_connector(self, *args: Any, **kwargs: Any) -> Any:
+        """Return RLlib's pipeline, in which pools get the players of their rows; called by RLlib."""
+        pipeline = super().build_env_to_module_connector(*args, **kwargs)
+        for connector in pipeline.connectors:
+            if type(connector).get_state is not ConnectorV2.get_state:
+                raise ValueError(
+                    f"the connector {type(connector).__name__} has a state; snapshots would see what its "
+                    "present state makes of observations, and not what they saw when they were frozen"
+                )
+        pipeline.insert_after(AddObservationsFromEpisodesToBatch, AddPlayers())
+        return pipeline
+
+
+class LeaguePPO(LeagueAlgorithm, PPO):
+    """PPO that plays a league of any environment."""
+
+    @classmethod
+    def get_default_config(cls) -> AlgorithmConfig:
+        """Return a configuration with all settings at their defaults."""
+        return LeaguePPOConfig()
+
+
+class LeagueIMPALA(LeagueAlgorithm, IMPALA):
+    """IMPALA that plays a league of any environment."""
+
+    @classmethod
+    def get_default_config(cls) -> AlgorithmConfig:
+        """Return a configuration with all settings at their defaults."""
+        return LeagueIMPALAConfig()
+
+
+class LeagueAPPO(LeagueAlgorithm, APPO):
+    """Asynchronous PPO that plays a league of any environment."""
+
+    @classmethod
+    def get_default_config(cls) -> AlgorithmConfig:
+        """Return a configuration with all settings at their defaults."""
+        return LeagueAPPOConfig()
+
+
+class LeaguePPOConfig(AnyEnvConfig, PPOConfig):
+    """The configuration of ``LeaguePPO``."""
+
+    algorithm, learner = LeaguePPO, LeaguePPOLearner
+
+
+class LeagueIMPALAConfig(AnyEnvConfig, IMPALAConfig):
+    """The configuration of ``LeagueIMPALA``."""
+
+    algorithm, learner = LeagueIMPALA, LeagueIMPALALearner
+
+
+class LeagueAPPOConfig(AnyEnvConfig, APPOConfig):
+    """The configuration of ``LeagueAPPO``."""
+
+    algorithm, learner = LeagueAPPO, LeagueAPPOLearner
+
+    def validate(self) -> None:
+        """Raise ValueError, too, for modules without a target; called by RLlib."""
+        super().validate()
+        check_targets(self)
+
+
+CONFIGS: dict[type, type[LeagueAlgorithmConfig]] = {
+    PPOConfig: LeaguePPOConfig,
+    IMPALAConfig: LeagueIMPALAConfig,
+    APPOConfig: LeagueAPPOConfig,
+}
+"""The configurations for any environment by those of RLlib that they extend."""

@@ -1,0 +1,119 @@
+"""Who plays which agent of an environment, drawn for every episode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rllib_adapters.league.pool import PLAYERS
+from territorial.config.validation import finite_number
+from territorial.evaluation.outcome import Outcome
+from territorial.league import League, LineUpDistribution
+
+MODULES, SEATS, LEARNS = "league_modules", "league_seats", "league_learns"
+"""Keys of an episode's ``custom_data``: modules by agent, players by seat, agents that are learned from."""
+
+
+def module_of_agent(agent_id: Any, episode: Any = None, **_: Any) -> str:
+    """Return which module acts for an agent of an episode; this is RLlib's mapping function.
+
+    RLlib asks while an episode is cut as well, before its successor has the data, and knows the answer then.
+    """
+    modules = episode._custom_data.get(MODULES) if hasattr(episode, "_custom_data") else None
+    if modules is None:
+        return ""
+    if agent_id not in modules:
+        raise ValueError(
+            f"agent {agent_id!r} has no seat; the agents that add_league found in possible_agents are "
+            f"{', '.join(map(str, modules))}"
+        )
+    return str(modules[agent_id])
+
+
+class Ended(NamedTuple):
+    """How an episode ended.
+
+    Args:
+        returns: the sum of its rewards by agent.
+        infos: the last infos by agent.
+        length: steps of the environment.
+        is_cut: whether it was truncated.
+        seats: the agents of every seat.
+
+    """
+
+    returns: Mapping[Any, float]
+    infos: Mapping[Any, Mapping[str, Any]]
+    length: int
+    is_cut: bool
+    seats: Sequence[Sequence[Any]]
+
+
+def by_returns(ended: Ended) -> list[float]:
+    """Return the sums of the returns of the agents of each seat."""
+    return [sum(ended.returns.get(agent, 0.0) for agent in seat) for seat in ended.seats]
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The tables of a league: by the learner whose games they are, or by "" where all share their games."""
+
+    by_learner: Mapping[str, LineUpDistribution]
+
+    @classmethod
+    def of(cls, league: League) -> Tables:
+        """Return the tables of ``league`` as it is now."""
+        if league.config.games == "shared":
+            return cls({"": league.table()})
+        return cls({learner: league.table(learner) for learner in league.steps})
+
+    def names(self, kind: Any) -> list[str]:
+        """Return the names of all players of a kind that can be drawn."""
+        return sorted({name for table in self.by_learner.values() for name in table.names(kind)})
+
+
+@dataclass(frozen=True)
+class Seating:
+    """The seats of an environment's games.
+
+    Args:
+        seats: the agents of each.
+        pools: the pool that plays each.
+        outcome: as of ``add_league``.
+
+    """
+
+    seats: tuple[tuple[Any, ...], ...]
+    pools: tuple[str, ...]
+    outcome: Callable[[Ended], Sequence[float] | None]
+
+    def draw(self, tables: Tables, random: np.random.Generator) -> dict[str, Any]:
+        """Return what ``custom_data`` of a new episode say: its players, drawn from ``tables``."""
+        whose = list(tables.by_learner)[int(random.integers(len(tables.by_learner)))]
+        players = tables.by_learner[whose].draw(random)
+        data: dict[str, Any] = {SEATS: tuple(map(str, players)), PLAYERS: {}, MODULES: {}, LEARNS: []}
+        for player, agents, pool in zip(players, self.seats, self.pools, strict=True):
+            acts = player.kind == "trainable"
+            for agent in agents:
+                data[PLAYERS][agent] = str(player)
+                data[MODULES][agent] = player.name if acts else pool
+            if acts and whose in ("", player.name):
+                data[LEARNS] += agents
+        return data
+
+    def outcome_of(self, players: Sequence[str], ended: Ended) -> Outcome | None:
+        """Return how a game ended; None: it does not count. ValueError for scores that cannot be."""
+        scores = self.outcome(ended)
+        if scores is None:
+            return None
+        if len(scores) != len(self.seats):
+            raise ValueError(
+                f"outcome returned {len(scores)} numbers; it must return one for each of the "
+                f"{len(self.seats)} seats"
+            )
+        found = np.array([finite_number("what outcome returns for a seat", one) for one in scores])
+        ahead, alike = (found[:, None] < found).sum(1), (found[:, None] == found).sum(1)
+        return Outcome(tuple(players), tuple((ahead + (alike + 1) / 2).tolist()))

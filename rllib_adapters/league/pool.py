@@ -1,0 +1,265 @@
+"""Modules that play frozen seats: snapshots and bots, without parameters."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from ray.rllib.connectors.connector_v2 import ConnectorV2
+from ray.rllib.core.columns import Columns
+from ray.rllib.core.rl_module.rl_module import RLModule, RLModuleSpec
+from ray.rllib.utils.spaces.space_utils import get_base_struct_from_space, normalize_action
+from torch import Tensor
+
+from territorial.config.validation import shown
+from territorial.league import Manifest, MismatchError, SnapshotStore
+from territorial.nets.frozen import FrozenNetwork, FrozenPolicies, device_of, mapped
+
+MOVED = "if it was moved, pass its folder: Algorithm.from_checkpoint(path, store=folder)"
+
+
+class PoolModule(RLModule):
+    """Acts for frozen seats.
+
+    It is a plain ``RLModule`` and no ``TorchRLModule``: it has no parameters, so that RLlib gives it no
+    optimizer, and no state, so that nothing is synchronised or written into checkpoints. Snapshots are opened
+    when they first act, from memory-mapped files; a learner, in which no module acts, never opens one. What
+    frozen seats choose, they choose at random by their policy, in evaluations as well.
+
+    Its ``model_config`` has ``store``, a ``SnapshotStore`` or its folder.
+    """
+
+    framework = "torch"
+    opponents: FrozenPolicies
+
+    @abstractmethod
+    def act(self, batch: Mapping[str, Any]) -> Any:
+        """Return the actions of the rows of ``batch``."""
+
+    def _forward_exploration(self, batch: Mapping[str, Any], **_: Any) -> dict[str, Any]:
+        """Return actions; overrides ``RLModule._forward_exploration`` and ``RLModule._forward_inference``."""
+        return {Columns.ACTIONS: self.act(batch)}
+
+    _forward_inference = _forward_exploration
+
+    def _forward_train(self, *_: Any, **__: Any) -> dict[str, Tensor]:
+        """Raise NotImplementedError; overrides ``RLModule._forward_train`` and ``RLModule._forward``."""
+        raise NotImplementedError(
+            f"a {type(self).__name__} cannot be trained; set config.multi_agent(policies_to_train=[...]) "
+            "to the other modules"
+        )
+
+    _forward = _forward_train
+
+    def get_state(self, *_: Any, **__: Any) -> dict[str, Any]:
+        """Return an empty dict: there is nothing to synchronise or to save."""
+        return {}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Do nothing."""
+
+
+def pools_of(config: Any) -> dict[str, Any]:
+    """Return the specs of the modules of an algorithm's ``config`` that play frozen seats, by name."""
+    spec = config._rl_module_spec
+    specs = {} if spec is None else spec.rl_module_specs
+    return {name: own for name, own in specs.items() if issubclass(own.module_class, PoolModule)}
+
+
+def check_store(config: Any) -> None:
+    """Raise FileNotFoundError if the folder that the pools of an algorithm's ``config`` play from is gone."""
+    for spec in pools_of(config).values():
+        if not spec.model_config["store"].path.is_dir():
+            raise FileNotFoundError(f"the store {spec.model_config['store'].path} does not exist; {MOVED}")
+
+
+def store_of(store: SnapshotStore | str) -> SnapshotStore:
+    """Return the store, opened if ``store`` is its folder."""
+    return store if isinstance(store, SnapshotStore) else SnapshotStore(store)
+
+
+# ---- any environment -------------------------------------------------------------------------------------
+
+
+class Bot:
+    """The base class of players without a network; objects of it are given to ``add_league``.
+
+    They are pickled, and each process has copies of its own.
+    """
+
+    def act(self, seen: Any, random: np.random.Generator) -> Any:
+        """Return an action for every row of ``seen``.
+
+        Args:
+            seen: observations of N rows as arrays (N, ...), in dicts and tuples where their space has such.
+            random: what to draw numbers with.
+
+        Returns:
+            Actions (N, ...) of the space of actions, in dicts and tuples where the space has such.
+
+        """
+        raise NotImplementedError(f"{type(self).__name__} must have a method act(seen, random)")
+
+
+PLAYER = "league_player"
+"""The column with the number of the player that acts for a row of a pool."""
+
+
+class AddPlayers(ConnectorV2):
+    """Adds the number of the player to each row of a pool, and to no others."""
+
+    def __call__(
+        self, *, rl_module: Any, batch: dict[str, Any], episodes: list[Any], **_: Any
+    ) -> dict[str, Any]:
+        """Return ``batch`` with the column ``PLAYER``."""
+        whose = {episode.id_: episode.custom_data for episode in episodes}
+        for own in self.single_agent_episode_iterator(episodes, agents_that_stepped_only=True):
+            pool = rl_module[own.module_id].unwrapped() if own.module_id in rl_module else None
+            if isinstance(pool, LeaguePool):
+                player = whose[own.multi_agent_episode_id][PLAYERS][own.agent_id]
+                self.add_batch_item(batch, PLAYER, pool.number(player), own)
+        return batch
+
+
+PLAYERS = "league_players"
+"""The key of an episode's ``custom_data`` with the players of agents, such as "snapshot:main-3"."""
+
+
+class LeaguePool(PoolModule):
+    """Plays snapshots and bots of a league of any environment, by the column ``PLAYER``.
+
+    ``model_config``, beside that of ``PoolModule``:
+
+    Args:
+        architectures: specs of modules by the names of their classes, which play snapshots of such.
+        spaces: what the manifests must say of the spaces, ``observation`` and ``action_format``.
+        bots: by name, ``Bot`` objects.
+        normalize: whether the actions of modules are normalized, so that those of bots must be, too.
+
+    """
+
+    def setup(self) -> None:
+        """Remember where the snapshots are; called by RLlib."""
+        spaces = self.observation_space, self.action_space
+        build = ModuleNetworks(self.model_config["architectures"], self.model_config["spaces"], *spaces)
+        self.opponents = FrozenPolicies(store_of(self.model_config["store"]), build)
+        self._players: list[str] = []
+        self._numbers: dict[str, int] = {}
+        self._random = np.random.default_rng(int(torch.randint(2**31, ())))  # RLlib seeds PyTorch
+
+    def number(self, player: str) -> int:
+        """Return the number of a player, which it has in this process."""
+        if player not in self._numbers:
+            self._numbers[player] = len(self._players)
+            self._players.append(player)
+        return self._numbers[player]
+
+    def act(self, batch: Mapping[str, Any]) -> Any:
+        """Return the actions of rows, each of its player."""
+        seen = batch[Columns.OBS]
+        who = [self._players[number] for number in batch[PLAYER].flatten().tolist()]
+        rows_of: dict[str, list[int]] = {}
+        for row, player in enumerate(who):
+            kind, _, name = player.partition(":")
+            rows_of.setdefault("" if kind == "snapshot" else name, []).append(row)
+        parts = []
+        for bot, rows in rows_of.items():
+            own = mapped(lambda part, rows=rows: part[rows], seen)
+            names = [who[row].partition(":")[2] for row in rows]
+            parts.append(self._of_bot(bot, own, len(rows)) if bot else self.opponents.act(names, own))
+        order = torch.tensor([row for rows in rows_of.values() for row in rows]).argsort()
+        return mapped(lambda *columns: torch.cat(columns)[order.to(columns[0].device)], *parts)
+
+    def _of_bot(self, name: str, seen: Any, count: int) -> Any:
+        """Return the actions of a bot for so many rows."""
+        given = self.model_config["bots"][name].act(
+            mapped(lambda part: part.cpu().numpy(), seen), self._random
+        )
+        device, space = device_of(seen), self.action_space
+        struct = get_base_struct_from_space(space)
+        actions = mapped(_of_space, struct, given)
+        found = {len(part) for part in _leaves(actions)}
+        if found != {count}:
+            raise ValueError(f"the bot {name!r} returned actions for {found} rows; it was asked for {count}")
+        chosen = [mapped(lambda part, row=row: part[row], actions) for row in range(count)]
+        for action in chosen:
+            if not space.contains(action):
+                raise ValueError(
+                    f"the bot {name!r} returned the action {shown(action)}; it is none of {space}"
+                )
+        if self.model_config["normalize"]:
+            chosen = [normalize_action(action, struct) for action in chosen]
+        return mapped(lambda *parts: torch.as_tensor(np.stack(parts)).to(device), *chosen)
+
+
+def _of_space(space: Any, given: Any) -> Any:
+    """Return an action as an array; floats of another width are those of the space."""
+    found = np.asarray(given)
+    return found.astype(space.dtype) if {found.dtype.kind, space.dtype.kind} == {"f"} else found
+
+
+def _leaves(tree: Any) -> Iterator[Any]:
+    if isinstance(tree, Mapping):
+        tree = tuple(tree.values())
+    if isinstance(tree, tuple):
+        for part in tree:
+            yield from _leaves(part)
+    else:
+        yield tree
+
+
+class ModuleNetwork(FrozenNetwork):
+    """An RLModule of the user's as the network of its snapshots."""
+
+    def read(self, rows: Any) -> Tensor:
+        """Return the inputs of the distribution, (N, K)."""
+        logits: Tensor = self.module._forward_exploration({Columns.OBS: rows})[Columns.ACTION_DIST_INPUTS]
+        return logits
+
+    def draw(self, logits: Tensor, numbers: Tensor | None) -> Any:
+        """Return actions, which PyTorch draws."""
+        return self.module.get_exploration_action_dist_cls().from_logits(logits).sample()
+
+
+class ModuleNetworks:
+    """Builds the networks of snapshots from RLModules, for one space of observations and one of actions."""
+
+    def __init__(
+        self, known: Mapping[str, RLModuleSpec], wanted: Mapping[str, str], observations: Any, actions: Any
+    ) -> None:
+        self._known, self._wanted, self._spaces = known, wanted, (observations, actions)
+        self._made: dict[str, ModuleNetwork] = {}
+
+    def __call__(self, name: str, manifest: Manifest) -> ModuleNetwork:
+        """Return the network of the snapshot ``name``; MismatchError for one of other classes or spaces."""
+        manifest.require(f"snapshot {name!r}", **self._wanted)
+        if manifest.architecture not in self._known:
+            raise MismatchError(
+                f"snapshot {name!r} is of the module {manifest.architecture!r}; modules and architectures of "
+                f"add_league have {', '.join(sorted(self._known)) or 'none'}"
+            )
+        key = f"{manifest.architecture} {sorted(manifest.settings.items())}"
+        if key not in self._made:
+            spec = self._known[manifest.architecture]
+            try:
+                self._made[key] = ModuleNetwork(build_module(spec, *self._spaces, manifest.settings))
+            except Exception as error:  # whatever a module of a user makes of settings that may be anything
+                raise MismatchError(
+                    f"snapshot {name!r}: {manifest.architecture} cannot be built with the settings "
+                    f"{shown(manifest.settings)}: {type(error).__name__}: {error}"
+                ) from error
+        return self._made[key]
+
+
+def build_module(spec: RLModuleSpec, observations: Any, actions: Any, settings: Mapping[str, Any]) -> Any:
+    """Return a new module of the class of ``spec``, with its critic and without copies for learners."""
+    return RLModuleSpec(
+        module_class=spec.module_class,
+        catalog_class=spec.catalog_class,
+        observation_space=observations,
+        action_space=actions,
+        model_config=dict(settings),
+    ).build()

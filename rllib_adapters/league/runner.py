@@ -1,0 +1,100 @@
+"""``LeagueEnvRunner``: env runners that play by a league and tell how its games ended."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
+from ray.rllib.env.multi_agent_episode import MultiAgentEpisode
+
+from rllib_adapters.league.pool import PoolModule
+from territorial.evaluation.outcome import Outcome
+
+MOST = 2_000
+"""Outcomes that a runner or an environment keeps; older ones are dropped, where they are not read."""
+
+
+class LeagueEnvRunner(MultiAgentEnvRunner):
+    """Drops a sample that anything stopped half way, such as Ctrl-C or a bot that fails, and its games.
+
+    Neither the games nor what was noted of them can be relied on then: it may have been stopped anywhere.
+    """
+
+    env: Any = None
+    _is_half = False
+
+    def sample(self, *, force_reset: bool = False, **asked: Any) -> list[MultiAgentEpisode]:
+        """Return the episodes of a sample, of new games if the last one did not come to its end."""
+        was_half, self._is_half = self._is_half, True
+        if was_half:
+            self._replace_games()
+        episodes: list[MultiAgentEpisode] = super().sample(force_reset=force_reset or was_half, **asked)
+        self._is_half = False
+        return episodes
+
+    def _replace_games(self) -> None:
+        """Make the games again, and begin with others; what was played of those in progress is lost."""
+        self.make_env()
+
+    # ---- the league -------------------------------------------------------------------------------
+
+    def take_outcomes(self) -> list[Outcome]:
+        """Return how games ended since the last call, and forget them."""
+        raise NotImplementedError
+
+    def line_up(self, table: Any) -> None:
+        """Let ``table`` draw the players of the games that begin from now on."""
+        raise NotImplementedError
+
+    def playing(self) -> Mapping[str, Collection[str]]:
+        """Return the snapshots that act in the present games, by the pool that plays them."""
+        raise NotImplementedError
+
+    def set_league(self, table: Any) -> None:
+        """Let ``table`` draw the players from the next game on; release snapshots that it does not draw."""
+        if self.env is not None:
+            self.line_up(table)
+        self.config.set_table(table)  # for games that are made again after an error
+        playing = {} if self.env is None or self._needs_initial_reset else self.playing()
+        for name, pool in self.pools().items():
+            pool.opponents.keep(playing.get(name, ()), table.names("snapshot"))
+
+    def pools(self) -> dict[str, PoolModule]:
+        """Return the modules that play frozen seats."""
+        modules = {} if self.module is None else {name: own.unwrapped() for name, own in self.module.items()}
+        return {name: own for name, own in modules.items() if isinstance(own, PoolModule)}
+
+    def begin_new(self) -> None:
+        """Begin with new games; those of before, and how they ended, are forgotten."""
+        self.take_outcomes()
+        self._needs_initial_reset = True
+        for pool in self.pools().values():
+            # A snapshot that is open may be replaced by another one of its name before it acts again.
+            pool.opponents.close()
+
+
+def drop_untrained(config: Any, episodes: list[Any]) -> list[Any]:
+    """Return ``episodes``, changed in place, without the agents of modules that are not trained.
+
+    Which modules are trained is up to ``config.multi_agent(policies_to_train=...)``.
+    """
+    return drop_agents(episodes, lambda own: not is_trained(config, own.module_id))
+
+
+def drop_agents(episodes: list[Any], is_dropped: Any) -> list[Any]:
+    """Return ``episodes``, changed in place, without the agents whose episodes ``is_dropped`` names."""
+    for episode in episodes:
+        for agent, own in list(episode.agent_episodes.items()):
+            if is_dropped(own):
+                del episode.agent_episodes[agent]
+                episode.env_t_to_agent_t.pop(agent, None)
+    return episodes
+
+
+def is_trained(config: Any, module_id: str) -> bool:
+    """Return whether ``config`` says that a module learns."""
+    trained = config.policies_to_train
+    if trained is None:
+        return True
+    return bool(trained(module_id, None)) if callable(trained) else module_id in trained

@@ -1,0 +1,132 @@
+"""``SharedStore``: snapshots for processes on several machines."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import ray
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from territorial.league import SnapshotStore, UnknownSnapshotError
+from territorial.league.store import About, SnapshotBundle
+
+CACHE = Path(tempfile.gettempdir()) / "territorial-snapshots"
+"""Where machines keep what they have fetched, by default."""
+
+
+_senders: dict[tuple[str, str], Any] = {}
+"""By name and job, handles of the actors that this process knows: who starts one has to keep the first."""
+
+
+class SharedStore(SnapshotStore):
+    """A ``SnapshotStore`` for algorithms with processes on several machines.
+
+    The machine on which the first process opens it is its home: there it is the store in ``path``, to which
+    snapshots are added. Pickled and opened on another machine, it is a store in ``cache`` there, which gets
+    a snapshot when a process on that machine first needs it. One process fetches it through Ray's object
+    store, the others wait and map the same file. What has been fetched stays for the next run; a snapshot
+    that has changed since is fetched again::
+
+        ray.init(address="auto")
+        config = configure(PPOConfig(), env_config, store=SharedStore("snapshots/"))
+
+    An actor without CPUs answers at home until the process that opened it first has ended.
+
+    Args:
+        path: the folder on the home machine.
+        cache: the folder on all other machines, in which every store gets one of its own; default
+            ``CACHE``, a folder among temporary files.
+
+    Raises:
+        RuntimeError: where Ray does not run.
+
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, cache: str | os.PathLike[str] = CACHE) -> None:
+        if not ray.is_initialized():
+            raise RuntimeError("a SharedStore needs Ray; call ray.init() first")
+        self._home_path, self._cache = Path(path).absolute(), Path(cache).absolute()
+        self._sender = _sender_of(self._home_path)
+        if ray.get(self._sender.node.remote()) == _node():
+            super().__init__(self._home_path)
+        else:
+            super().__init__(self._cache / _digest(self._home_path), fetch=self._ask)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(SharedStore, cache=self._cache), (self._home_path,)
+
+    def within(self, name: str) -> SharedStore:
+        """Return a store of the same kind in a folder of this one; its home is here."""
+        return SharedStore(self._home_path / name, cache=self._cache)
+
+    def _about(self, name: str) -> About:
+        """As ``SnapshotStore._about``; entries that changed in the home store are fetched again."""
+        self._forget_old(name)
+        return super()._about(name)
+
+    def _ask(self, name: str) -> SnapshotBundle:
+        packed: SnapshotBundle | None = ray.get(self._sender.pack.remote(name))
+        if packed is None:
+            raise KeyError(name)
+        return packed
+
+    def _forget_old(self, name: str) -> None:
+        """Remove the fetched snapshot ``name`` if the home store has another one of that name."""
+        if self.fetch is None or name not in self:
+            return
+        there = ray.get(self._sender.about.remote(name))
+        if there is not None:  # what is no longer at home may be played on by a process that has it
+            with self._changing() as folder, contextlib.suppress(UnknownSnapshotError):
+                if self.pack(name).manifest != there:
+                    (self.path / name).rename(folder / name)
+
+
+class _Sender:
+    """The actor at home that hands snapshots out."""
+
+    def __init__(self, path: Path) -> None:
+        self._store = SnapshotStore(path)
+
+    def node(self) -> str:
+        """Return the id of its machine."""
+        return _node()
+
+    def about(self, name: str) -> bytes | None:
+        """Return the manifest file of a snapshot, which has the digest of its weights; None: no such."""
+        packed = self.pack(name)
+        return None if packed is None else packed.manifest
+
+    def pack(self, name: str) -> SnapshotBundle | None:
+        """Return a snapshot, or None if there is no such."""
+        try:
+            return self._store.pack(name)
+        except UnknownSnapshotError:
+            return None
+
+
+def _sender_of(path: Path) -> Any:
+    """Return the actor of a store, started on this machine if there is none yet."""
+    name = f"snapshots of {path}"
+    key = name, ray.get_runtime_context().get_job_id()
+    if key not in _senders:
+        here = NodeAffinitySchedulingStrategy(_node(), soft=False)
+        actor = ray.remote(_Sender).options(
+            name=name, namespace="territorial", get_if_exists=True, num_cpus=0, scheduling_strategy=here
+        )
+        _senders[key] = actor.remote(path)
+    return _senders[key]
+
+
+def _digest(path: Path) -> str:
+    return f"{path.name}-{hashlib.sha256(os.fsencode(path)).hexdigest()[:12]}"
+
+
+def _node() -> str:
+    """Return the id of the machine, as Ray counts them."""
+    return str(ray.get_runtime_context().get_node_id())

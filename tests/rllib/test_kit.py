@@ -1,0 +1,287 @@
+"""Leagues of other environments: what ``add_league`` makes, who acts, and how games end."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from ray.rllib.algorithms.algorithm import Algorithm
+from ray.rllib.algorithms.dqn import DQNConfig
+from ray.rllib.core.columns import Columns
+
+from rllib_adapters import Bot, add_league
+from rllib_adapters.league.callback import league_in
+from rllib_adapters.league.control import of_spaces
+from rllib_adapters.league.line_up import PLAYERS, Tables
+from rllib_adapters.league.pool import ModuleNetworks
+from territorial.league import (
+    League,
+    LeagueConfig,
+    Learner,
+    Manifest,
+    MismatchError,
+    Opponents,
+    SnapshotStore,
+)
+from territorial.nets.frozen import FrozenPolicies
+from tests.rllib import kit
+from tests.torch.reproducible import need
+
+EXTRA = {"four": "pygame", "battle": "magent2"}
+
+
+def made(env, store, algorithm="PPO", runners=0, rules=None, **changes):
+    """Return the configuration of an environment's league."""
+    if env in EXTRA:
+        need(EXTRA[env], "rllib")
+    kit.register()
+    league, given = League(rules or kit.rules_of(env), rated=False), {**kit.LEAGUES[env][1], **changes}
+    config = given.pop("config", None) or kit.config_of(env, algorithm, runners)
+    return add_league(config, league, store, **given)
+
+
+@pytest.mark.parametrize(
+    ("env", "algorithm", "runners"),
+    [
+        ("unlike", "PPO", 0),
+        ("unlike", "APPO", 2),
+        ("battle", "PPO", 0),
+        ("four", "PPO", 2),
+        ("four", "IMPALA", 0),
+    ]
+    + [
+        pytest.param(env, algorithm, runners, marks=pytest.mark.slow)
+        for env in kit.LEAGUES
+        for algorithm in kit.ALGORITHMS
+        for runners in (0, 2)
+    ],
+)
+def test_a_league_trains_is_saved_and_goes_on(env, algorithm, runners, ends, tmp_path):
+    trained = ends(made(env, tmp_path / "store", algorithm, runners).build_algo())
+    results = [trained.train()["league"] for _ in range(2)]
+    learners = list(kit.LEAGUES[env][1]["modules"])
+    assert all(result["games"] >= 0 for result in results)
+    assert set(results[0]["frozen"]) <= {f"{name}-1" for name in learners}
+    store = SnapshotStore(tmp_path / "store")
+    assert {f"{name}-0" for name in learners} <= set(store.names())
+    trained.save(str(tmp_path / "checkpoint"))
+    before = league_in(trained)
+    assert League.load(tmp_path / "store" / "league.npz").to_bytes() == before.to_bytes()
+    trained.stop()
+    resumed = ends(Algorithm.from_checkpoint(str(tmp_path / "checkpoint")))
+    assert league_in(resumed).to_bytes() == before.to_bytes()
+    resumed.train()
+    assert league_in(resumed).num_games >= before.num_games
+    assert set(league_in(resumed).snapshots) <= set(store.names())
+
+
+# ---- who acts, and how games end -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fragment", [1, 7])
+def test_the_players_that_were_drawn_act_and_outcomes_are_those_of_the_boards(fragment, ends, tmp_path):
+    columns = {"bot:left": 0, "bot:right": -1}
+    rules = kit.rules_of("four")
+    config = made(
+        "four", tmp_path, rules=LeagueConfig(**{**vars(rules), "bots": tuple(kit.LEAGUES["four"][1]["bots"])})
+    )
+    config.env_runners(num_envs_per_env_runner=1, rollout_fragment_length=fragment)
+    algorithm = ends(config.build_algo())
+    runner, league = algorithm.env_runner, league_in(algorithm)
+    games, ended, drawn = runner.env.envs[0].unwrapped.games, [], {}
+    games.clear()  # RLlib has tried the environment
+    others = League(rules, rated=False)
+    others.freeze_first()
+    while len(ended) < 12:
+        episodes = runner.sample(num_timesteps=fragment)
+        for episode in (*episodes, *runner._ongoing_episodes):
+            players = drawn.setdefault(episode.id_, dict(episode.custom_data[PLAYERS]))
+            assert episode.custom_data[PLAYERS] == players, "a game in progress keeps its players"
+            assert all(
+                players[agent].startswith("trainable:")
+                for agent in episode.agent_episodes
+                if episode in episodes
+            )
+        ended += runner.take_outcomes()
+        runner.set_league(Tables.of(league if len(ended) % 2 else others))
+    for game, outcome, players in zip(games, ended, drawn.values(), strict=False):
+        seats, (last, _, _, is_won) = sorted(players), game[-1]
+        assert outcome.players == tuple(players[agent] for agent in seats)
+        assert outcome.places == (tuple(1.0 + (agent != last) for agent in seats) if is_won else (1.5, 1.5))
+        for agent, column, legal, _ in game:
+            if players[agent] in columns:
+                assert column == legal[columns[players[agent]]]
+
+
+@pytest.mark.parametrize("module", [kit.Net, kit.DEFAULTS["PPO"]])
+def test_a_snapshot_acts_as_its_module_did(module, tmp_path):
+    seen, acts = kit.SQUARE if module is kit.Net else kit.Unlike.SPACES["b"][0], kit.Unlike.SPACES["a"][1]
+    from rllib_adapters.league.kit import _architectures, _spec
+    from rllib_adapters.league.pool import build_module
+
+    config = made("unlike", tmp_path)
+    spec = _spec(config, "main", (module, {}))
+    store, weights = SnapshotStore(tmp_path / "own"), {}
+    for i in range(3):
+        one = build_module(spec, seen, acts, spec.model_config)
+        weights[f"main-{i}"] = one
+        about = {"architecture": module.__name__, "settings": spec.model_config, **of_spaces(seen, acts)}
+        store.add(
+            f"main-{i}", {name: part.numpy() for name, part in one.state_dict().items()}, Manifest(**about)
+        )
+    build = ModuleNetworks(_architectures(config, {"main": spec}, ()), of_spaces(seen, acts), seen, acts)
+    players = FrozenPolicies(store, build)
+    rows = torch.from_numpy(np.stack([seen.sample() for _ in range(6)]))
+    for name, one in weights.items():
+        snapshot = players._frozen(name, torch.device("cpu"))
+        with torch.no_grad():
+            wanted = one._forward_exploration({Columns.OBS: rows})[Columns.ACTION_DIST_INPUTS]
+            assert torch.equal(snapshot.network.run(snapshot.weights, rows), wanted)
+    assert players.act(["main-0", "main-2", "main-1"] * 2, rows).shape == (6,)
+
+
+def test_a_process_of_another_environment_loads_neither_the_engine_nor_numba():
+    parts = ("bots", "decode", "engine", "envs", "game", "jit", "maps", "observation")
+    names = ("numba", "llvmlite", *(f"territorial.{part}" for part in parts))
+    code = (
+        "import sys, rllib_adapters; rllib_adapters.add_league\n"
+        f"print([name for name in {names} if name in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split("\n")[-2] == "[]"
+
+
+# ---- bad input -------------------------------------------------------------------------------------------
+
+
+class Short(Bot):
+    """Answers five rows."""
+
+    def act(self, seen, random):
+        """Return too much."""
+        return np.zeros(5, int)
+
+
+class Outside(Bot):
+    """Plays a column that is not there."""
+
+    def act(self, seen, random):
+        """Return too much."""
+        return np.full(len(seen["action_mask"]), 7)
+
+
+class Stateful(kit.Net):
+    """A module with memory."""
+
+    def get_initial_state(self):
+        """Return a memory."""
+        return {"h": np.zeros(2, np.float32)}
+
+
+def two(**more):
+    return LeagueConfig(
+        env="unlike", num_players=2, learners=(Learner(name="main", opponents=(Opponents(seats=1),)),), **more
+    )
+
+
+BAD = {
+    "another number of seats": (
+        "unlike",
+        {"rules": two(), "modules": {"main": kit.Net}},
+        "num_players of the league is 2; the environment has 3 seats",
+    ),
+    "one seat": ("unlike", {"seat_of": lambda agent: "all"}, "the environment has 1 seat"),
+    "no seat": ("unlike", {"seat_of": {"a": 0, "b": 1}}, "seat_of gives no seat to agent 'c'"),
+    "unlike agents": (
+        "unlike",
+        {"seat_of": {"a": 0, "b": 1, "c": 1}, "rules": two(), "modules": {"main": kit.Net}},
+        "'b' and 'c' of one seat have unlike spaces",
+    ),
+    "shuffled": (
+        "unlike",
+        {"rules": kit.rules_of("unlike", shuffle=True)},
+        "shuffle is True, but seats have unlike spaces",
+    ),
+    "modules": ("unlike", {"modules": {"first": kit.Net}}, "modules are those of first; the learners"),
+    "no module": (
+        "unlike",
+        {"modules": dict.fromkeys(kit.NAMES, dict)},
+        "'first' is <class 'dict'>; it must be a subclass of TorchRLModule",
+    ),
+    "recurrent": (
+        "unlike",
+        {"modules": dict.fromkeys(kit.NAMES, Stateful)},
+        "the module of 'first' is recurrent",
+    ),
+    "settings": (
+        "unlike",
+        {"modules": dict.fromkeys(kit.NAMES, (kit.Net, {"width": {1}}))},
+        "model_config of 'first' cannot be stored",
+    ),
+    "bots": (
+        "unlike",
+        {"bots": {"left": kit.Column(0)}},
+        "bots has an object for 'left'; the bots of the league are none",
+    ),
+    "no bots": ("four", {"bots": {"left": kit.Column(0)}}, "bots has no object for 'right'"),
+    "no bot": (
+        "four",
+        {"bots": {"left": kit.Column(0), "right": print}},
+        "bots\\['right'\\] is .*; it must be an object of a Bot class",
+    ),
+    "this game": (
+        "unlike",
+        {"rules": LeagueConfig(**{**kit.LEAGUES["unlike"][0], "env": "territorial"})},
+        "env of the league is 'territorial'",
+    ),
+    "DQN": (
+        "unlike",
+        {"config": DQNConfig().environment("unlike")},
+        "algorithm DQN cannot be configured: it learns from single steps",
+    ),
+    "policies": (
+        "unlike",
+        {"config": kit.config_of("unlike").multi_agent(policies={"x"})},
+        "policies is .*; it must be unset",
+    ),
+    "connectors": (
+        "unlike",
+        {"config": kit.config_of("unlike", add_default_connectors_to_env_to_module_pipeline=False)},
+        "pipeline is False; it must be True",
+    ),
+}
+
+
+@pytest.mark.parametrize(("env", "changes", "message"), BAD.values(), ids=BAD)
+def test_what_cannot_be_is_refused(env, changes, message, tmp_path):
+    with pytest.raises((TypeError, ValueError), match=message):
+        made(env, tmp_path, **changes)
+
+
+@pytest.mark.parametrize(
+    ("bot", "message"), [(Short(), "returned actions for"), (Outside(), "none of Discrete")]
+)
+def test_bots_that_fail_are_named(bot, message, ends, tmp_path):
+    rules = kit.rules_of(
+        "four",
+        learners=(Learner(name="main", opponents=(Opponents(seats=1, among=("bots",)),)),),
+        shuffle=False,
+    )
+    config = made("four", tmp_path, rules=rules, modules={"main": kit.Net}, bots={"left": bot, "right": bot})
+    algorithm = ends(config.build_algo())
+    with pytest.raises(ValueError, match=message):
+        algorithm.env_runner.sample(num_timesteps=8)
+
+
+def test_snapshots_of_other_classes_or_spaces_do_not_play(tmp_path):
+    seen, acts = kit.Unlike.SPACES["b"]
+    store = SnapshotStore(tmp_path)
+    for name, changes in {"class": {"architecture": "Other"}, "spaces": {"observation": "another"}}.items():
+        store.add(
+            name, {"x": np.zeros(1)}, Manifest(**{"architecture": "Net", **of_spaces(seen, acts), **changes})
+        )
+    players = FrozenPolicies(store, ModuleNetworks({}, of_spaces(seen, acts), seen, acts))
+    for name, message in (("class", "is of the module 'Other'"), ("spaces", "observation is 'another'")):
+        with pytest.raises(MismatchError, match=message):
+            players.act([name], torch.zeros(1, 3))
