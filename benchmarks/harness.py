@@ -1,5 +1,7 @@
 """Options, progress and JSON output that benchmarks share."""
 
+from __future__ import annotations
+
 import argparse
 import importlib.util
 import json
@@ -7,10 +9,13 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from territorial.cli.machine import machine, revision, versions
+from territorial.cli.machine import provenance
 from territorial.files.atomic import write_file
+
+if TYPE_CHECKING:  # only `benchmarks/timed` needs it
+    from pytest_benchmark.fixture import BenchmarkFixture
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 PROC = Path("/proc")
@@ -61,9 +66,17 @@ def example(name: str) -> Any:
 def write(path: Path | None, result: Mapping[str, Any]) -> None:
     """Write ``result``, with the revision, machine and versions in front, to ``path`` where there is one."""
     if path is not None:
-        about = {"revision": revision(), "machine": machine(), "versions": versions()}
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(path, (json.dumps({**about, **result}, indent=2) + "\n").encode())
+        write_file(path, (json.dumps({**provenance(), **result}, indent=2) + "\n").encode())
+
+
+def note_rate(benchmark: BenchmarkFixture, count: float, unit: str, goal: float | None = None) -> None:
+    """Put ``count`` over the median time into the benchmark's extra_info, unless nothing is timed."""
+    if goal is not None:
+        benchmark.extra_info["goal"] = f"{goal:,.0f} {unit}"
+    if benchmark.stats is not None:
+        rate = count / benchmark.stats.stats.median
+        benchmark.extra_info["rate"] = f"{rate:,.{0 if rate >= 100 else 2}f} {unit}"
 
 
 def processor_seconds(pids: Iterable[int]) -> dict[int, float]:

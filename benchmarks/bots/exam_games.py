@@ -29,8 +29,6 @@ SIDE_BY_SIDE = 16
 """Games that a thread plays at once."""
 STEPS = 20
 """Of a call of the engine."""
-PART = 20
-"""Of a short examination: games at full size for one against each bot, at each decision interval."""
 LINEUP = "mixed-2"
 """The opponents of games at full size."""
 
@@ -122,22 +120,6 @@ class Examiner:
                 ticks[number] = game.state.tick[k]
         return ExamGames(field, opponents, places, ticks)
 
-    def short(self, player: InEngine, games: int) -> dict[str, Estimate]:
-        """Return what a short examination finds, by which players of the same kind are compared.
-
-        ``above``: the share of the bots' seats that it is placed above in small games, of each bot in turn.
-        ``fair`` and ``place``: wins and places of so many games at full size.
-        """
-        above = [
-            self.play(player, field, max(1, games // PART)).above()
-            for every in DECISIONS
-            for field in (
-                ExamField(SMALL.replace(decision_every=every), OWN, all_of(bot)) for bot in bots.NAMES
-            )
-        ]
-        full = self.play(player, ExamField(FULL, OWN, lineup(LINEUP)), games)
-        return {"above": mean_of(np.concatenate(above)), "fair": full.fair(), "place": full.place()}
-
     def _batch(self, config: GameConfig) -> VecGame:
         """Return games of a config; those of the last call are kept."""
         if self._game is None or self._game.config != config:
@@ -150,15 +132,6 @@ class Examiner:
                 observe=False,
             )
         return self._game
-
-
-def line_of(found: dict[str, Estimate]) -> str:
-    """Return what a short examination found, in a line."""
-    above, fair, place = found["above"], found["fair"], found["place"]
-    return (
-        f"above {above.value:.1%} of the bots' seats in small games; at full size it wins {fair.value:.2f} "
-        f"times the fair share ({fair.low:.2f} to {fair.high:.2f}), place {place.value:.2f}"
-    )
 
 
 def lineup(name: str) -> Opponents:

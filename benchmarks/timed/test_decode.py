@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pytest
 
 import territorial
+from benchmarks.harness import note_rate
 from territorial.decode.numpy import Decoder
 from territorial.observation.layout import ObsLayout
 
@@ -61,18 +62,12 @@ def expected(batch):
     return decoder.onehot(batch.planes, batch.seats[PART], batch.games[PART], dtype=np.float16)
 
 
-def note_rate(benchmark, nbytes):
-    """Put the bytes over the median time into the benchmark's extra_info, unless nothing is timed."""
-    if benchmark.stats is not None:
-        benchmark.extra_info["rate"] = f"{nbytes / benchmark.stats.stats.median / 1e9:.2f} GB/s"
-
-
 def run(benchmark, decode, out, expected):
     """Time ``decode``, which writes all of ``out``."""
     out.fill(77)
     benchmark.pedantic(decode, rounds=5)
     assert np.array_equal(out, expected)
-    note_rate(benchmark, out.nbytes)
+    note_rate(benchmark, out.nbytes / 1e9, "GB/s")
 
 
 @pytest.mark.benchmark(group="one-hot planes of 16 agents")
@@ -98,7 +93,7 @@ def test_refilling_the_memory_of_onehot_planes(benchmark, out):
     out.fill(77)
     benchmark.pedantic(out.fill, (0,), rounds=5)
     assert not out.any()
-    note_rate(benchmark, out.nbytes)
+    note_rate(benchmark, out.nbytes / 1e9, "GB/s")
 
 
 @pytest.mark.benchmark(group="other ways to see the boards of 32 agents of a game")
@@ -112,4 +107,4 @@ def test_other_boards(benchmark, batch, method):
     seen = benchmark(getattr(decoder, method), *arguments, batch.games[agents])
     assert len(seen) == 32
     assert seen.any()
-    note_rate(benchmark, seen.nbytes)
+    note_rate(benchmark, seen.nbytes / 1e9, "GB/s")

@@ -1,4 +1,4 @@
-"""The engine, environments in Python dicts, maps and pictures against the clock.
+"""The engine, environments in Python dicts and maps against the clock.
 
 Run once as tests in the ordinary way; `make bench` times them. `extra_info` holds the rate that
 follows from the median, with its goal where there is one.
@@ -11,10 +11,10 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import territorial
+from benchmarks.harness import note_rate
 from territorial.cli.bench import new_games, spread_out
 from territorial.config.map_names import KINDS
 from territorial.constants import NEUTRAL
-from territorial.render import Renderer, TextRenderer, draw_game
 from tests.twin import ReferenceGame
 
 CONFIG = territorial.GameConfig()
@@ -26,13 +26,6 @@ TWIN_TICKS = 12
 def full_swing(num_games: int, *, observe: bool = False) -> territorial.VecGame:
     """Return a batch with games at all points of their lives, as in a long run."""
     return spread_out(new_games(CONFIG, SEATS, num_games, frames=4 if observe else None))
-
-
-def note_rate(benchmark: BenchmarkFixture, count: float, unit: str, goal: float | None = None) -> None:
-    """Put ``count`` over the median time into the benchmark's extra_info, unless nothing is timed."""
-    benchmark.extra_info["goal"] = None if goal is None else f"{goal:,.0f} {unit}"
-    if benchmark.stats is not None:
-        benchmark.extra_info["rate"] = f"{count / benchmark.stats.stats.median:,.0f} {unit}"
 
 
 @pytest.mark.benchmark(group="environment steps, whole games, one core")
@@ -178,29 +171,3 @@ def test_steps_of_32_agents_with_feature_observations(benchmark):
 
     benchmark.pedantic(play, setup=lambda: env.reset(seed=0) and None, rounds=30, warmup_rounds=1)
     note_rate(benchmark, STEPS, "environment steps/s", STEPS_GOAL)
-
-
-PICTURES_GOAL = 200
-"""Pictures a second of a 256 x 256 game with 32 players: 768 x 1152 pixels, labels and standings included."""
-
-
-@pytest.fixture(scope="module")
-def game():
-    game = territorial.VecGame(territorial.GameConfig(), 1, seats=SEATS, observe=False)
-    game.reset(seeds=[0])
-    for _ in range(60):
-        game.step()
-    assert game.state.alive.sum() == 32  # the most labels and lines there can be
-    return game
-
-
-@pytest.mark.parametrize(
-    "make",
-    [lambda: Renderer(32, names=SEATS, scale=3), lambda: TextRenderer(32, names=SEATS, colors="24bit")],
-    ids=["rgb_array", "ansi"],
-)
-def test_pictures_of_a_full_game(benchmark, game, make):
-    renderer = make()
-    drawn = benchmark(draw_game, renderer, game)
-    assert len(drawn) == 768 or drawn.startswith("tick 600  32 alive")
-    note_rate(benchmark, 1, "pictures/s", PICTURES_GOAL)

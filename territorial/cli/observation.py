@@ -15,7 +15,7 @@ from territorial.observation.pair_columns import OWN, PAIR_TABLES, TEAM_PAIRS, p
 
 EXAMPLES = """\
   territorial info observation
-  territorial info observation --side 128 --num-players 8 --frames 4
+  territorial info observation --height 128 --width 128 --num-players 8
 """
 
 LINE = 100
@@ -27,16 +27,9 @@ def add_parser(topics: Any) -> None:
     parser = options.new_parser(topics, "observation", summary, EXAMPLES)
     group = parser.add_argument_group("the game")
     side, low_high = options.whole(MIN_SIDE, MAX_SIDE), f"{MIN_SIDE} to {MAX_SIDE}"
-    group.add_argument(
-        "--side",
-        type=side,
-        default=256,
-        metavar="N",
-        help=f"rows and columns of a square map, in cells; {low_high} (default 256)",
-    )
     for option in ("--height", "--width"):
         group.add_argument(
-            option, type=side, metavar="N", help=explained(option, low_high, default="that of --side")
+            option, type=side, default=256, metavar="N", help=explained(option, low_high, default=256)
         )
     group.add_argument(
         "--num-players",
@@ -58,8 +51,8 @@ def add_parser(topics: Any) -> None:
 def run(parsed: argparse.Namespace) -> int:
     """Print it."""
     layout = ObsLayout(
-        height=parsed.height or parsed.side,
-        width=parsed.width or parsed.side,
+        height=parsed.height,
+        width=parsed.width,
         num_players=parsed.num_players,
         frames=parsed.frames,
     )

@@ -35,7 +35,7 @@ def test_explain_prints_the_columns_of_pairs_with_their_values_and_versions(done
 
 def test_explain_gives_the_shapes_and_bytes_of_the_size_asked_for(run):
     _, out, _ = run(
-        "info", "observation", "--side", "64", "--width", "50", "--num-players", "3", "--frames", "2"
+        "info", "observation", "--height", "64", "--width", "50", "--num-players", "3", "--frames", "2"
     )
     assert "64 x 50 cells, 3 seats, 2 frames" in out
     for text in (
@@ -50,7 +50,7 @@ def test_explain_gives_the_shapes_and_bytes_of_the_size_asked_for(run):
 
 def test_explain_in_json_describes_a_layout_that_can_be_read_back(result_of):
     result = result_of(
-        "info", "observation", "--side", "32", "--height", "48", "--num-players", "6", "--frames", "0"
+        "info", "observation", "--width", "32", "--height", "48", "--num-players", "6", "--frames", "0"
     )
     layout = ObsLayout.from_dict(result["layout"])
     assert layout == ObsLayout(height=48, width=32, num_players=6, frames=0)

@@ -136,7 +136,6 @@ REFUSED = [
     ([*MATCH, "--seats", "snapshot:main-1"], ["--store: 'snapshot:main-1' needs"]),
     ([*MATCH, "--seats", "snapshot:a", "--store", "nowhere"], ["--store: there is no folder 'nowhere'"]),
     ([*MATCH, "--architecture", "Mine"], ["--architecture", "'Mine' is not NAME=module:trunk"]),
-    (["info", "observation", "--side", "8"], ["--side", "'8'", "16 to 1024"]),
     (["info", "observation", "--height", "2000"], ["--height", "'2000'", "16 to 1024"]),
     (["info", "observation", "--num-players", "1"], ["--num-players", "'1'", "2 to 250"]),
     (["info", "observation", "--frames", "17"], ["--frames", "'17'", "0 to 16"]),

@@ -1,4 +1,4 @@
-"""Memory stays flat over many games; benchmarks/engine/flat_memory.py is the long form."""
+"""Memory stays flat over many games."""
 
 import gc
 import tracemalloc

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Makes the pictures of docs/playing.md in Chromium.
+"""Makes the pictures of docs/playing.md and docs/watching.md in Chromium.
 
-PYTHONPATH=. python maintainers/play_pictures.py docs/images
-PYTHONPATH=. python maintainers/play_pictures.py docs/images teams     that of a game of teams alone
+PYTHONPATH=. python maintainers/page_pictures.py docs/images
+PYTHONPATH=. python maintainers/page_pictures.py docs/images play-teams watch     some of them
 """
 
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,16 @@ from playwright.sync_api import Page
 
 import territorial
 from territorial.browser.commands import LEVELS, PANELS
-from territorial.browser.web import page
+from territorial.browser.film import film_header, write_film
+from territorial.browser.web import page, write_page
 from territorial.config.map_names import ALL_MAPS
 from territorial.engine.seats import shown_names
+from territorial.replay import LiveGame
 from tests.browser import chromium
 from tests.browser.chromium import open_tab, soon
+from tests.browser.games import FULL, full_game
 from tests.play.sessions import served
+from tests.replay.team_games import begin
 
 CONFIG = territorial.GameConfig(max_ticks=3000)
 SEATS = ("agent", "champion-1", *territorial.LINEUPS["mixed-1"].seats[2:])
@@ -38,18 +42,24 @@ CARD = {"level": "easy", "players": 32, "map": "lakes", "name": "you", "seed": s
 CARD |= {"levels": list(LEVELS), "maps": list(ALL_MAPS)}
 FREE_LAND_UNTIL = 400
 """Ticks in which the player of the pictures takes free land."""
+WATCHED_TICK = 1500
+"""What the pictures of a page without a player show."""
 ATTACK = "page.game.attack(page.game.now.openings.filter((one) => !one.reason).map((one) => one.owner)[0])"
 
 
 def main(argv: list[str]) -> int:
-    """Write the pictures into the first argument, a folder, and return the exit code."""
-    if argv[1:] not in ([], ["teams"]) or not argv or chromium.find() is None:
-        sys.stderr.write(f"{__doc__}\nIt needs {' or '.join(chromium.NAMES)}.\n")
+    """Write the named pictures, or all, into the first argument, a folder, and return the exit code."""
+    if not argv or not set(argv[1:]) <= PICTURES.keys() or chromium.find() is None:
+        names, programs = ", ".join(PICTURES), " or ".join(chromium.NAMES)
+        sys.stderr.write(f"{__doc__}\nThe pictures are {names}. It needs {programs}.\n")
         return 2
-    folder = Path(argv[0])
-    write_picture_of_teams(folder)
-    if argv[1:]:
-        return 0
+    for name in argv[1:] or PICTURES:
+        PICTURES[name](Path(argv[0]))
+    return 0
+
+
+def write_pictures_of_playing(folder: Path) -> None:
+    """Write the pictures of a game that a player wins or loses, from the start card to the ending."""
     with shown(CONFIG, SEATS, 700, advisor="champion-1", card=CARD, is_paused=True) as (tab, made):
         sheet = MomentSheet(tab, made)
         soon(tab, "element('start').open")
@@ -81,7 +91,6 @@ def main(argv: list[str]) -> int:
             tab.evaluate(f"page.play(false), page.seek({tick})")
             sheet.take(f"watching-{tick}")
         sheet.write(folder / "play-moments.png")
-    return 0
 
 
 def write_picture_of_teams(folder: Path) -> None:
@@ -91,6 +100,44 @@ def write_picture_of_teams(folder: Path) -> None:
         tab.evaluate("page.game.give()")
         soon(tab, f"page.game.now.tick > {MOMENTS[1]} && page.film.lastTick === page.game.now.tick")
         picture(tab, folder / "play-teams.png")
+
+
+def write_picture_of_watching(folder: Path) -> None:
+    """Write a picture of a film of 32 bots."""
+    film_picture(full_game()[1], folder / "watch.png")
+
+
+def write_picture_of_watched_teams(folder: Path) -> None:
+    """Write a picture of four teams, of which every other player gives to its allies, in few colours."""
+    config, path = FULL.replace(teams=4, team_spawns="together"), folder / "watch-teams.png"
+    live = LiveGame(begin(config, seed=0))
+    title = "four teams of eight"
+    header = film_header(config, live.names, title, map_kind=str(config.map), teams=live.teams)
+    frames = (frame for frame in live.frames() if frame.tick <= 2 * WATCHED_TICK)
+    film_picture(b"".join(write_film(header, frames)), path)
+    Image.open(path).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
+
+
+def film_picture(film: bytes, path: Path) -> None:
+    """Write what the page shows of a film at ``WATCHED_TICK``, in the light theme."""
+    with tempfile.TemporaryDirectory() as made, chromium.started() as browser:
+        html = Path(made) / "game.html"
+        write_page(html, film)
+        tab = open_tab(browser, html.as_uri(), width=1040, height=650)
+        soon(tab, "page.film.isComplete")
+        tab.evaluate(f"page.setTheme('light'), page.play(false), page.seek({WATCHED_TICK})")
+        soon(tab, f"element('clock').textContent.startsWith('tick {WATCHED_TICK:,} ')")
+        tab.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        tab.screenshot(path=path)
+    sys.stdout.write(f"picture: {path}\n")
+
+
+PICTURES: Mapping[str, Callable[[Path], None]] = {
+    "play": write_pictures_of_playing,
+    "play-teams": write_picture_of_teams,
+    "watch": write_picture_of_watching,
+    "watch-teams": write_picture_of_watched_teams,
+}
 
 
 @contextmanager
