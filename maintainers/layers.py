@@ -26,12 +26,13 @@ NOT_DRAWN = {
     "__main__",
     "_version",
     "_interrupts",
+    "_lazy",
     "_log",
     "ray_private",
     "requirements",
     "typing",
 }
-"""Packages of a few lines that the picture does without."""
+"""Packages of a few lines that the picture and the tables do without."""
 
 Graph = dict[str, set[str]]
 """From each node to those that it imports."""
@@ -74,10 +75,10 @@ def check() -> int:
 def arrows_of(top: str) -> Graph:
     """Return what the packages of a top package import of each other."""
     graph = grimp.build_graph(top, cache_dir=None)
-    modules = graph.modules - {top}
+    modules = {module for module in graph.modules - {top} if package_of(module) not in NOT_DRAWN}
     arrows: Graph = {package_of(module): set() for module in modules}
     for module in modules:
-        targets = graph.find_modules_directly_imported_by(module) - {top}
+        targets = graph.find_modules_directly_imported_by(module) & modules
         arrows[package_of(module)] |= set(map(package_of, targets)) - {package_of(module)}
     return arrows
 
@@ -121,8 +122,8 @@ def table(top: str, arrows: Graph) -> str:
     """Return the packages from top to bottom, with a sentence each and what they import."""
     layers = layers_of(arrows)
     lines = ["| layer | package | what it is for | imports from |", "|--:|---|---|---|"]
-    for package in sorted(arrows.keys() - NOT_DRAWN, key=lambda package: (-layers[package], package)):
-        below = ", ".join(sorted(arrows[package] - NOT_DRAWN)) or "nothing"
+    for package in sorted(arrows, key=lambda package: (-layers[package], package)):
+        below = ", ".join(sorted(arrows[package])) or "nothing"
         lines.append(f"| {layers[package]} | `{top}/{package}` | {sentence_of(top, package)} | {below} |")
     return "\n".join(lines)
 
@@ -141,24 +142,22 @@ def draw(top: str, arrows: Graph) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    layers = {package: layer for package, layer in layers_of(arrows).items() if package not in NOT_DRAWN}
-    places = places_of(layers, arrows)
+    places = places_of(layers_of(arrows), arrows)
     width = max(x for x, _ in places.values()) + WIDTH
     height = max(y for _, y in places.values()) + HEIGHT
     figure = plt.figure(figsize=(width + 0.3, height + 0.3))
     axes = figure.add_axes((0, 0, 1, 1), xlim=(-0.15, width + 0.15), ylim=(-0.15, height + 0.15))
     axes.axis("off")
     for package, below in sorted(direct(arrows).items()):
-        for other in sorted(below) if package in places else ():
-            if other in places:
-                (x, y), (end_x, end_y) = places[package], places[other]
-                axes.annotate(
-                    "",
-                    (end_x + WIDTH / 2, end_y + HEIGHT),
-                    (x + WIDTH / 2, y),
-                    arrowprops={"arrowstyle": "-|>", "color": ARROW, "lw": 1.1, "shrinkA": 0, "shrinkB": 1},
-                    zorder=1,
-                )
+        for other in sorted(below):
+            (x, y), (end_x, end_y) = places[package], places[other]
+            axes.annotate(
+                "",
+                (end_x + WIDTH / 2, end_y + HEIGHT),
+                (x + WIDTH / 2, y),
+                arrowprops={"arrowstyle": "-|>", "color": ARROW, "lw": 1.1, "shrinkA": 0, "shrinkB": 1},
+                zorder=1,
+            )
     for package, (x, y) in places.items():
         axes.add_patch(plt.Rectangle((x, y), WIDTH, HEIGHT, fc=BOX, ec=EDGE, lw=1, zorder=2))
         middle, style = x + WIDTH / 2, {"ha": "center", "va": "center", "color": TEXT, "zorder": 3}
@@ -176,9 +175,7 @@ def places_of(layers: Mapping[str, int], arrows: Graph) -> dict[str, tuple[float
     widest = max(map(len, rows.values())) * (WIDTH + 0.25)
     places: dict[str, tuple[float, float]] = {}
     for level, layer in enumerate(sorted(rows)):
-        row = sorted(
-            rows[layer], key=lambda package: mean(places[to][0] for to in arrows[package] if to in places)
-        )
+        row = sorted(rows[layer], key=lambda package: mean(places[to][0] for to in arrows[package]))
         start = (widest - len(row) * (WIDTH + 0.25)) / 2
         places |= {
             package: (start + i * (WIDTH + 0.25), level * (HEIGHT + GAP)) for i, package in enumerate(row)

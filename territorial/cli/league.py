@@ -14,6 +14,7 @@ from territorial.league.league import League
 EXAMPLES = """\
   territorial league show RUN                  print ratings and standings
   territorial league show RUN --plots FOLDER   draw plots of it as well
+  territorial league show SNAPSHOTS            the same of a league that add_league trains
   territorial league show league.npz --json league.json
 """
 FILE = "league.npz"
@@ -26,7 +27,10 @@ def add_parser(verbs: Any) -> None:
     summary = "print the standings of a league, and draw them"
     show = actions.add_parser("show", help=summary, description=options.described(summary))
     show.add_argument(
-        "path", metavar="RUN", help="folder of a run of `territorial train`, or a file written by League.save"
+        "path",
+        metavar="RUN",
+        help="folder of a run of `territorial train` or of the snapshots of a league, or a file written by "
+        "League.save",
     )
     show.add_argument("--plots", metavar="FOLDER", help=explained("--plots"))
     show.add_argument(
@@ -51,8 +55,10 @@ def run(parsed: argparse.Namespace) -> int:
 
 
 def league_of(path: Path) -> tuple[League, Path]:
-    """Return the league of a run as of its newest complete checkpoint, or of a file, and where it was."""
-    if path.is_dir():
+    """Return the league of a file, a store, or the newest complete checkpoint of a run, and where it was."""
+    if (path / FILE).is_file():
+        path = path / FILE
+    elif path.is_dir():
         with blamed_on("RUN", DamagedCheckpointsError):
             latest = Checkpoints(path / "checkpoints").latest() if (path / "checkpoints").is_dir() else None
         if latest is None:

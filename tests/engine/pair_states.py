@@ -48,7 +48,7 @@ def random_config(rng: random.Random) -> GameConfig:
         side, num_players = rng.randint(44, 50), rng.randint(60, 130)
     elif crowd < 0.025:
         side, num_players = 72, 250
-    rules = random_rules(rng) if rng.random() < 0.6 else {}
+    rules = random_rules(random.Random(str(rng.getrandbits(64)))) if rng.random() < 0.6 else {}
     config = GameConfig(
         height=side,
         width=side + rng.randint(0, 8),

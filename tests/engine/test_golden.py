@@ -4,8 +4,8 @@ The files lie in tests/golden. They are written anew with
 
     python -m tests.engine.test_golden --write
 
-which refuses to overwrite a game that plays out differently while RULES_VERSION is still the same; where not
-the rules have changed but a bot, a line-up or the form of the text, say --same-rules as well.
+which refuses to overwrite a file that differs while RULES_VERSION is still the same; where not the rules
+have changed but a game was added, or a bot, a line-up or the form of the text has changed, say --same-rules.
 """
 
 import argparse
@@ -180,7 +180,8 @@ def test_a_game_plays_out_as_it_is_written_down(name):
     )
     assert not difference, (
         f"\n{difference}\n\nIf the rules were meant to change, move RULES_VERSION and say `{WRITE}`; "
-        "if a bot, a line-up or the text was, add --same-rules; else the engine has a bug."
+        "if a game was added, or a bot, a line-up or the text changed, add --same-rules; else the engine "
+        "has a bug."
     )
 
 
@@ -192,7 +193,9 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(prog=WRITE.removesuffix(" --write"), description=__doc__)
     parser.add_argument("--write", action="store_true", required=True, help="write tests/golden anew")
     parser.add_argument(
-        "--same-rules", action="store_true", help="only a bot, a line-up or the text has changed"
+        "--same-rules",
+        action="store_true",
+        help="a game was added, or only a bot, a line-up or the text has changed",
     )
     options = parser.parse_args(arguments)
     FOLDER.mkdir(exist_ok=True)
@@ -201,9 +204,9 @@ def main(arguments=None):
         old = path.read_text() if path.exists() else ""
         if old != text and VERSION_LINE in old.splitlines() and not options.same_rules:
             sys.stderr.write(
-                f"{path}: the game plays out differently but the rules are still version {RULES_VERSION}. "
-                "Move RULES_VERSION if that was meant, or add --same-rules if only a bot, a line-up or the "
-                "text has changed\n"
+                f"{path}: the games differ but the rules are still version {RULES_VERSION}. Move "
+                "RULES_VERSION if that was meant, or add --same-rules if a game was added, or only a bot, a "
+                "line-up or the text has changed\n"
             )
             return 1
         path.write_text(text)

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""Memory and speed of a league of another environment, with and without ``add_league``.
+
+MAgent2's ``battle`` on 16 x 16 cells, two armies of 6 agents, 4 games in a process, two layers of 256
+(288,022 parameters), of every second snapshot 128; an iteration has 400 steps. By itself RLlib has a module
+for every snapshot. Each line is a process of its own; an MB is 2**20 bytes, over what it took after all imports::
+
+    pip install magent2
+    python benchmarks/rllib/any_env.py --snapshots 1 32 300
+"""
+
+import argparse
+import gc
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+import ray
+import torch
+from magent2.environments import battle_v4
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.core.columns import Columns
+from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
+from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
+from ray.rllib.env.wrappers.pettingzoo_env import ParallelPettingZooEnv
+from ray.tune.registry import register_env
+
+from rllib_adapters import add_league
+from rllib_adapters.league.control import of_spaces
+from territorial.league import League, LeagueConfig, Learner, Manifest, Opponents, SnapshotStore
+from territorial.memory.measure import measure
+
+KIT, RLLIB = "kit", "rllib"
+WIDTH, MB = 256, 2**20
+
+
+class Net(TorchRLModule, ValueFunctionAPI):
+    """Two layers over what a soldier sees."""
+
+    def setup(self) -> None:
+        """Make the layers."""
+        size, width = int(np.prod(self.observation_space.shape)), self.model_config["width"]
+        layers = torch.nn.Linear(size, width), torch.nn.ReLU(), torch.nn.Linear(width, width), torch.nn.ReLU()
+        self.body = torch.nn.Sequential(torch.nn.Flatten(), *layers)
+        self.logits, self.value = torch.nn.Linear(width, self.action_space.n), torch.nn.Linear(width, 1)
+
+    def _forward(self, batch: Any, **_: Any) -> Any:
+        return {Columns.ACTION_DIST_INPUTS: self.logits(self.body(batch[Columns.OBS].float()))}
+
+    def compute_values(self, batch: Any, embeddings: Any = None) -> Any:
+        """Return (N,)."""
+        return self.value(self.body(batch[Columns.OBS].float()))[:, 0]
+
+
+def battle(_: Any = None) -> ParallelPettingZooEnv:
+    """Return the environment."""
+    return ParallelPettingZooEnv(battle_v4.parallel_env(map_size=16, max_cycles=100))
+
+
+def side_of(agent: str) -> str:
+    """Return the army of a soldier."""
+    return agent.split("_")[0]
+
+
+def spec_of(number: int) -> RLModuleSpec:
+    """Return the module of a snapshot; 0 is that of the learner."""
+    return RLModuleSpec(module_class=Net, model_config={"width": WIDTH if number % 2 == 0 else WIDTH // 2})
+
+
+def with_kit(config: PPOConfig, count: int) -> Any:
+    """Return the configuration of a league with so many snapshots."""
+    main = Learner(name="main", opponents=(Opponents(seats=1, strategy="uniform"),))
+    league = League(LeagueConfig(env="battle", num_players=2, learners=(main,), shuffle=True), rated=False)
+    folder, env = tempfile.mkdtemp(), battle()
+    own = add_league(config, league, folder, modules={"main": (Net, {"width": WIDTH})}, seat_of=side_of)
+    seen, acts = env.get_observation_space("red_0"), env.get_action_space("red_0")
+    own.league_callback.run = run = "measured"
+    store = SnapshotStore(folder)
+    for number in range(count):
+        spec = spec_of(number)
+        spec.observation_space, spec.action_space = seen, acts
+        about = {"architecture": "Net", "settings": spec.model_config, "metadata": {"run": run}}
+        weights = {key: part.numpy() for key, part in spec.build().state_dict().items()}
+        name = league.freeze("main").name if number else "main-0"
+        store.add(name, weights, Manifest(**about, **of_spaces(seen, acts)))
+    own.tables = own.table_of(league)
+    return own
+
+
+def by_itself(config: PPOConfig, count: int) -> Any:
+    """Return the configuration of RLlib with a module for every snapshot."""
+    names = [f"main-{number}" for number in range(count)]
+    specs = {"main": spec_of(0), **{name: spec_of(number) for number, name in enumerate(names)}}
+
+    def module_of(agent: str, episode: Any, **_: Any) -> str:
+        drawn = hash(episode.id_)
+        return "main" if (side_of(agent) == "red") == (drawn % 2 == 0) else names[drawn // 2 % count]
+
+    config.multi_agent(policies=set(specs), policy_mapping_fn=module_of, policies_to_train=["main"])
+    return config.rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs=specs))
+
+
+def one(kind: str, count: int, runners: int, iterations: int) -> None:
+    """Print what a league takes in this process, and in those that it starts."""
+    register_env("battle", battle)
+    ray.init(address="local", num_cpus=4, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    gc.collect()
+    before = measure().total
+    config = PPOConfig().environment("battle")
+    config.env_runners(num_env_runners=runners, num_envs_per_env_runner=4)
+    config.training(train_batch_size_per_learner=400, minibatch_size=400, num_epochs=1)
+    algorithm = (with_kit if kind == KIT else by_itself)(config, count).build_algo()
+    time.sleep(2)
+    built, peak, seconds = measure(), 0, []
+    for _ in range(iterations):
+        began = time.process_time()
+        algorithm.train()
+        seconds.append(time.process_time() - began)
+        peak = max(peak, measure().total)
+    held = (built.total - before, peak - before, built.held)
+    sizes = "".join(f"{size / MB:13.0f}" for size in held)
+    print(f"{kind:6}{count:10}{runners:9}{sizes}{np.median(seconds):12.2f}", flush=True)
+
+
+def main() -> None:
+    """Measure all of it, a process each."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--snapshots", type=int, nargs="+", default=[1, 32, 300])
+    parser.add_argument("--runners", type=int, default=0)
+    parser.add_argument("--iterations", type=int, default=8)
+    parser.add_argument("--one", choices=[KIT, RLLIB], help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.one:
+        warnings.filterwarnings("ignore")
+        one(given.one, given.snapshots[0], given.runners, given.iterations)
+        return
+    heads = "built MB", "peak MB", "of no file"
+    print(f"{'snapshots':>16}{'runners':>9}{''.join(f'{head:>13}' for head in heads)}{'CPU seconds':>12}")
+    for count in given.snapshots:
+        for kind in (KIT, RLLIB):
+            options = ["--snapshots", str(count), "--runners", str(given.runners)]
+            options += ["--iterations", str(given.iterations)]
+            subprocess.run([sys.executable, __file__, "--one", kind, *options], check=True)
+
+
+if __name__ == "__main__":
+    main()
