@@ -20,6 +20,8 @@ CONSTRAINTS = ROOT / ".ci" / "constraints.txt"
 PINNED = ("torch==2.13.0", "ray==2.60.0", "gymnasium==1.2.2")
 """Not renewed: a newer torch brings gigabytes along, and RLlib pins gymnasium."""
 APART = shutil.ignore_patterns("__pycache__", ".*cache", ".git", ".venv*", "build", "dist", "runs")
+MAGENT = "magent2==0.3.4; python_version < '3.12'"
+"""An environment of leagues that are not of this game; it brings pygame-ce, which connect four needs."""
 EVERYTHING = "bench,completion,league,rllib,sb3,tests,torch,video"
 
 
@@ -39,7 +41,7 @@ OLDEST_NUMPY = "numpy==2.0.2" if sys.version_info < (3, 13) else "numpy==2.1.0"
 ENVIRONMENTS = {
     "full": Environment(
         EVERYTHING,
-        ("datasets", "ipykernel", "minari[hdf5]", "ml_dtypes", "moviepy", "nbclient", "safetensors"),
+        ("datasets", "ipykernel", MAGENT, "minari[hdf5]", "ml_dtypes", "moviepy", "nbclient", "safetensors"),
     ),
     # The source's own environment has the newest numba and the oldest gymnasium: here are the other ends.
     "ends": Environment(

@@ -4,11 +4,12 @@ The public names import their modules when they are first asked for: a process t
 such as one that trains a league of another environment, does not load it.
 """
 
-import territorial._interrupts  # noqa: F401  # first of all: the rest takes time
+import territorial._interrupts  # first of all: the rest takes time
 
 # isort: split
 from typing import TYPE_CHECKING
 
+import territorial._registration  # noqa: F401  # gymnasium.make knows the environment then
 from territorial._lazy import lazily
 from territorial.constants import OBS_VERSION, RULES_VERSION, __version__
 

@@ -9,7 +9,7 @@ from territorial.engine.vec_game import VecGame
 from territorial.observation.action_encoding import HOW_MUCH, WHAT, target_of_owner
 from territorial.testing import _difference as difference
 
-__all__ = ["advance", "after_steps", "difference", "random_actions"]
+__all__ = ["advance", "after_steps", "begun", "difference", "random_actions"]
 
 
 def random_actions(game: VecGame, rng: np.random.Generator, share: float = 0.3) -> npt.NDArray[np.int64]:
@@ -34,8 +34,13 @@ def advance(game: VecGame, steps: int) -> None:
         game.step(hold=True)
 
 
+def begun(played: Any, **begins: Any) -> Any:
+    """Return a game or an environment after a reset with the arguments ``begins``."""
+    played.reset(**begins)
+    return played
+
+
 def after_steps(game: VecGame, steps: int, **begins: Any) -> VecGame:
     """Return ``game`` after a reset with the arguments ``begins`` and some steps in which no agent acts."""
-    game.reset(**begins)
-    advance(game, steps)
+    advance(begun(game, **begins), steps)
     return game

@@ -78,8 +78,7 @@ def test_shares_that_cannot_be(arguments, message):
 @given(st.data())
 def test_shapes_of_batches_are_kept(data):
     shape = tuple(data.draw(st.lists(st.integers(0, 4), max_size=3)))
-    flat = np.zeros(shape, np.int64) + 12
-    assert unflatten(flat).shape == (*shape, 2)
+    assert unflatten(np.zeros(shape, np.int64) + 12).shape == (*shape, 2)
 
 
 @pytest.mark.parametrize("num_players", PLAYERS)
@@ -96,8 +95,7 @@ def test_targets_lead_to_owners_and_back_as_numbers_and_as_arrays(num_players):
     seats, targets = np.arange(1, num_players + 1), np.arange(1, num_targets(num_players))
     owners = owner_of_target(targets, seats[:, None], num_players)
     assert owners.tolist() == action_owners(num_players)[:, 1:].tolist()
-    back = target_of_owner(owners, seats[:, None], num_players)
-    assert (back == targets).all()
+    assert (target_of_owner(owners, seats[:, None], num_players) == targets).all()
     for p in (1, num_players):
         one_by_one = [target_of_owner(owner, p, num_players) for owner in owners[p - 1].tolist()]
         assert one_by_one == targets.tolist()
@@ -128,8 +126,7 @@ def test_masks_are_of_bits_seats_and_games_in_any_order_in_memory():
     rng = np.random.default_rng(1)
     bits = np.concatenate([bits_of(rng.random((9, 10)) < 0.5) for _ in range(4)])
     games, seats = np.nonzero(rng.random((4, 9)) < 0.5)  # views of one array
-    of_games = np.stack([target_masks(bits[k : k + 1], *every_seat(9)) for k in range(4)])
-    wanted = of_games[games, seats]
+    wanted = np.stack([target_masks(bits[k : k + 1], *every_seat(9)) for k in range(4)])[games, seats]
     assert np.array_equal(target_masks(bits, games, seats + 1), wanted)
     assert np.array_equal(target_masks(np.asfortranarray(bits), games.astype(np.int32), seats + 1), wanted)
 

@@ -15,6 +15,7 @@ import pytest
 import territorial
 from territorial.decode.store import FrameStore
 from territorial.jit.thread_pool import ThreadPool
+from tests.episodes import begun
 
 CONFIG = territorial.GameConfig()
 SEATS = territorial.LINEUPS["mixed-1"].seats
@@ -23,23 +24,19 @@ GAMES = 16
 
 def step_of_engine():
     """Return a step of a batch of bots whose boards are observed."""
-    game = territorial.VecGame(CONFIG, GAMES, seats=SEATS, frames=4)
-    game.reset(seed=0)
-    return game.step
+    return begun(territorial.VecGame(CONFIG, GAMES, seats=SEATS, frames=4), seed=0).step
 
 
 def step_of_vec(**options):
     """Return a step of a vector environment in which all seats are agents."""
-    env = territorial.make_vec(GAMES, config=CONFIG, **options)
-    env.reset(seed=0)
+    env = begun(territorial.make_vec(GAMES, config=CONFIG, **options), seed=0)
     actions = np.zeros((GAMES, CONFIG.num_players), np.int64)
     return lambda: env.step(actions)
 
 
 def step_of_parallel():
     """Return a step of one game of 32 agents, in dicts."""
-    env = territorial.parallel_env(config=CONFIG, obs="features")
-    env.reset(seed=0)
+    env = begun(territorial.parallel_env(config=CONFIG, obs="features"), seed=0)
     actions = dict.fromkeys(env.agents, 0)
     return lambda: env.step(actions)
 

@@ -105,8 +105,7 @@ def test_what_was_edited_since_this_process_has_the_code_is_not_kept(tmp_path):
     kernels = str(package / "engine" / "step.py")
     rules = package / "game" / "rules.py"
     sources = Sources(package)
-    before = sources.digest(kernels)
-    assert before is not None
+    assert sources.digest(kernels) is not None
     rules.write_text(rules.read_text() + "# edited\n")
     assert sources.digest(kernels) is None
     assert Sources(package, started=0).digest(kernels) is None, "edited before it was read"
@@ -295,8 +294,7 @@ def test_damaged_files_of_the_cache_are_compiled_anew(damage, tmp_path, capfd, c
     (path,) = files._folder.glob(f"{files._name}.*.nbc")
     path.write_bytes(damage(path.read_bytes()))
     again = kernel_in(tmp_path)
-    assert again(1) == 2
-    assert sum(again.dispatcher.stats.cache_misses.values()) == 1
+    assert (again(1), sum(again.dispatcher.stats.cache_misses.values())) == (2, 1)
     third = kernel_in(tmp_path)
     assert third(1) == 2
     assert sum(third.dispatcher.stats.cache_hits.values()) == 1  # what took the place of the damaged
@@ -305,8 +303,7 @@ def test_damaged_files_of_the_cache_are_compiled_anew(damage, tmp_path, capfd, c
 
 @needs_the_compiler
 def test_code_of_which_not_even_the_machine_code_links_is_compiled_anew(tmp_path, monkeypatch):
-    kernel = kernel_in(tmp_path)
-    assert kernel(1) == 2
+    assert kernel_in(tmp_path)(1) == 2
     again = kernel_in(tmp_path)
 
     monkeypatch.setattr(

@@ -428,8 +428,7 @@ def test_numbers_come_to_kernels_and_from_them_as_they_are(gives, result, bits):
 
     words = []
     take_apart(given, [], words)
-    assert entry_to(called, gives).run(words) == result
-    assert found == expected
+    assert (entry_to(called, gives).run(words), found) == (result, expected)
 
 
 @pytest.mark.parametrize("status", [-1, -3, 1, 17])
@@ -461,8 +460,7 @@ def test_what_a_kernel_returns_is_not_written_over_what_is_bound():
         return 0
 
     entry_to(called, "none").call(bound)
-    assert [*kept] == before
-    assert before[0] == 5
+    assert ([*kept], before[0]) == (before, 5)
 
 
 # ---- kernels of a user's own -------------------------------------------------------------------------

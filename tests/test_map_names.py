@@ -26,9 +26,7 @@ MASK = LandMask.from_text("\n".join(["." * 16] * 16))
 )
 def test_there_is_one_spelling(text, spelling):
     name = parse_map_name(text)
-    assert str(name) == spelling
-    assert parse_map_name(spelling) == name
-    assert GameConfig(map=text).map == spelling
+    assert (str(name), parse_map_name(spelling), GameConfig(map=text).map) == (spelling, name, spelling)
 
 
 def test_every_option_has_a_default_in_its_range_and_a_meaning():

@@ -78,8 +78,7 @@ def test_the_ego_codes_of_the_page_are_those_of_actions(players):
         order = action_owners(players)[:, 1:][seat - 1].tolist()
         assert [owner_code(ego, seat, players) for ego in range(players + 1)] == order
         assert [ego_code(owner, seat, players) for owner in order] == list(range(players + 1))
-        targets = [owner_of_target(what, seat, players) for what in range(1, players + 2)]
-        assert targets == order
+        assert [owner_of_target(what, seat, players) for what in range(1, players + 2)] == order
     assert ego_code(players + 1, 1, players) == owner_code(players + 1, 1, players) == players + 1
 
 

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 PAGES = [page for page in PAGES if page.exists()]  # without a checkout some are not there
-LONG = {"rllib.md", "rllib_leagues.md", "rllib_options.md", "learning.md"}
+LONG = {"rllib.md", "rllib_leagues.md", "rllib_options.md", "learning.md", "your_environment.md"}
 """Pages that train with RLlib, which `make verify` runs."""
 EXTRAS = {
     "territorial-env[torch]": "torch",
@@ -24,6 +24,7 @@ EXTRAS = {
     "territorial-env[sb3]": "stable_baselines3",
     "datasets": "datasets",
     "minari": "minari",
+    "pygame-ce": "pygame",
 }
 """A module of each extra and package that blocks need, which is there where that is installed."""
 MARK = re.compile(r"(?:# (continues the blocks above)?(?:; )?(?:needs (.*))?\n)?")

@@ -12,7 +12,7 @@ from territorial.browser import commands
 from territorial.browser.session import Session
 from territorial.config import make_params
 from territorial.game import rewards
-from territorial.league import League, LeagueConfig, Learner, Player
+from territorial.league import League, LeagueConfig, Learner
 from territorial.render.games import make_renderer
 
 UNKNOWN = 99
@@ -52,7 +52,6 @@ FORGOTTEN = [
     (lambda: make_renderer("svg", 2, ["a", "b"], 20), ValueError, "svg"),
     (lambda: territorial.maps.save(territorial.maps.generate("open", 16, 16, 0), "map.gif"), KeyError, "gif"),
     (lambda: LEAGUE.pool("bot"), KeyError, "bot"),
-    (lambda: Player("bots", "novice").seat, KeyError, "bots"),
 ]
 
 

@@ -3,7 +3,7 @@
 
 MAgent2's ``battle`` on 16 x 16 cells, two armies of 6 agents, 4 games in a process, two layers of 256
 (288,022 parameters), of every second snapshot 128; an iteration has 400 steps. By itself RLlib has a module
-for every snapshot. Each line is a process of its own; an MB is 2**20 bytes, over what it took after all imports::
+for every snapshot. Each line is a process of its own; an MB is 2**20 bytes, over what it took after imports::
 
     pip install magent2
     python benchmarks/rllib/any_env.py --snapshots 1 32 300

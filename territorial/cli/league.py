@@ -14,7 +14,7 @@ from territorial.league.league import League
 EXAMPLES = """\
   territorial league show RUN                  print ratings and standings
   territorial league show RUN --plots FOLDER   draw plots of it as well
-  territorial league show SNAPSHOTS            the same of a league that add_league trains
+  territorial league show STORE                of a league of add_league
   territorial league show league.npz --json league.json
 """
 FILE = "league.npz"

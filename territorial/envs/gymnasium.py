@@ -25,7 +25,6 @@ from territorial.files.arrays import WritableArrays
 from territorial.render import RENDER_FPS, RENDER_MODES
 from territorial.typing import Bools
 
-ENV_ID = "territorial/Territorial-v0"
 FIXED = ("num_envs", "autoreset")
 """Keywords of ``make_vec`` that environments of this module choose themselves."""
 
@@ -271,16 +270,3 @@ def _one_agent(seats: Sequence[Seat] | None, keywords: VecKeywords) -> Territori
             f"seats has {vec.num_agents} agents; SeatEnv needs exactly one; make_vec is for several"
         )
     return vec
-
-
-def _register() -> None:
-    """Let ``gymnasium.make`` and ``gymnasium.make_vec`` find both by one name."""
-    if ENV_ID not in gymnasium.registry:  # a reloaded module is registered already
-        gymnasium.register(
-            ENV_ID,
-            entry_point="territorial.envs.gymnasium:SeatEnv",
-            vector_entry_point="territorial.envs.gymnasium:SeatVectorEnv",
-        )
-
-
-_register()

@@ -108,8 +108,7 @@ def rows_of_games(
 def choices(file: NetworkFile, rows: Rows, numbers: Any, temperature: int | None = None) -> tuple[Any, Any]:
     """Return what the engine's network chooses for ``rows``, and its logits."""
     heat = file.description.temperature if temperature is None else temperature
-    places = places_in_layout(file)
-    row = row_of(file, places, heat)
+    row = row_of(file, places_in_layout(file), heat)
     chosen = np.zeros((len(rows.counts), 2), np.int64)
     logits = np.zeros((len(rows.counts), 1 + rows.pairs.shape[1], 11), np.int64)
     choose_for_rows(row, make_network_scratch(), rows, numbers, chosen, logits)

@@ -20,7 +20,7 @@ from tests.bots.support import (
     launches_of,
 )
 from tests.engine.support import NEVER, board, digests, game_on, interpreted, rows_of
-from tests.episodes import after_steps
+from tests.episodes import after_steps, begun
 from tests.twin import ReferenceGame
 from tests.twin.differential import random_config
 
@@ -44,8 +44,7 @@ def test_bots_decide_on_the_board_as_it_was_before_anybody_launched(attacker):
     seats = ["novice", "turtle"] if attacker == 1 else ["turtle", "novice"]
     troops = (3000, 3700) if attacker == 1 else (3700, 3000)
     game = after_a_decision(drawing, troops, seats)
-    assert set(launches_of(game, attacker)) == {turtle}
-    assert launches_of(game, turtle) == {}
+    assert (set(launches_of(game, attacker)), launches_of(game, turtle)) == ({turtle}, {})
     game.state.wake[0, turtle] = 0
     game.step()
     assert set(launches_of(game, turtle)) == {attacker}
@@ -56,8 +55,7 @@ def test_bots_make_no_illegal_launch_whatever_the_rules(seed):
     rng = random.Random(seed)
     config = random_config(rng)
     seats = [rng.choice(bots.NAMES) for _ in range(config.num_players)]
-    game = VecGame(config, 3, seed=seed, seats=seats, autoreset="disabled", observe=False)
-    game.reset()
+    game = begun(VecGame(config, 3, seed=seed, seats=seats, autoreset="disabled", observe=False))
     for _ in range(300):
         game.step()
         assert not game.state.illegal.any()
@@ -69,8 +67,7 @@ def test_bots_make_no_illegal_launch_whatever_the_rules(seed):
 def test_a_bot_decides_once_an_interval_and_begins_at_a_phase_of_its_own(name):
     least, most = bots.make(name).style.settings()[settings.INTERVAL]
     config = GameConfig(height=24, width=24, num_players=4, map="open", decision_every=1)
-    game = VecGame(config, 16, seed=1, seats=[name] * 4, autoreset="disabled", observe=False)
-    game.reset()
+    game = begun(VecGame(config, 16, seed=1, seats=[name] * 4, autoreset="disabled", observe=False))
     wake, interval = game.state.wake[:, 1:].copy(), game.state.memory[:, 1:, settings.INTERVAL]
     assert ((interval >= least) & (interval <= most)).all()
     assert ((wake >= 0) & (wake < interval)).all()
@@ -92,8 +89,7 @@ print(*games_of_all_bots(int(sys.argv[1])))
 def games_of_all_bots(steps):
     """Return the digests of two crowded games in which every bot has a seat."""
     config = GameConfig(height=40, width=40, num_players=len(bots.NAMES), map="open")
-    game = after_steps(VecGame(config, 2, seed=6, seats=bots.NAMES, observe=False), steps)
-    return digests(game)
+    return digests(after_steps(VecGame(config, 2, seed=6, seats=bots.NAMES, observe=False), steps))
 
 
 def test_bots_decide_the_same_in_plain_python():
@@ -125,8 +121,7 @@ def test_a_plain_name_means_the_newest_version():
 @pytest.mark.parametrize("name", bots.NAMES)
 def test_a_bot_can_be_asked_what_it_does_and_how_to_beat_it(name):
     bot = bots.make(name)
-    assert bots.make(bots.ALIASES[name.rpartition("-")[0]]).name == name
-    assert bot.name == name
+    assert (bots.make(bots.ALIASES[name.rpartition("-")[0]]).name, bot.name) == (name, name)
     assert bot.interval >= 1
     assert len(bot.idea) > 20
     assert bot.weakness.endswith(".")
@@ -181,8 +176,7 @@ def test_the_settings_of_a_published_bot_never_change(name):
 def report(name, seed, seats=8):
     """Return the settings of ``seats`` seats of a bot in a game of this seed, (seats, columns)."""
     config = GameConfig(height=48, width=48, num_players=seats, map="open")
-    game = VecGame(config, 1, seats=[name] * seats, observe=False)
-    game.reset(seeds=[seed])
+    game = begun(VecGame(config, 1, seats=[name] * seats, observe=False), seeds=[seed])
     return game.state.memory[0, 1:, : settings.NUM_SETTINGS].copy()
 
 
@@ -262,8 +256,7 @@ def test_a_level_chooses_the_weakest_instead_of_the_nearest_so_many_times_in_a_h
 def test_with_handicaps_the_levels_start_with_their_part_of_the_troops(troops):
     config = GameConfig(height=60, width=60, num_players=9, map="open", handicap=True, starting_troops=troops)
     seats = [*LEVELS, "turtle", "agent", "external"]
-    game = VecGame(config, 1, seed=4, seats=seats)
-    game.reset()
+    game = begun(VecGame(config, 1, seed=4, seats=seats))
     parts = (8, 16, 64, 128, 256, 512)
     expected = [max(1, troops * part // 512) for part in parts] + [troops] * 3
     assert game.state.troops[0, 1:].tolist() == expected

@@ -17,7 +17,7 @@ from territorial.engine import players, step
 from territorial.engine.seats import FIRST_CUSTOM_CODE
 from territorial.jit.decorators import JIT_ENABLED
 from tests.engine.support import digests
-from tests.episodes import advance, after_steps
+from tests.episodes import advance, after_steps, begun
 
 CONFIG = GameConfig(height=64, width=64, num_players=len(STYLES), map="lakes", max_ticks=3000)
 SMALL = GameConfig(height=32, width=32, num_players=4, map="open", max_ticks=3000)
@@ -64,18 +64,15 @@ def test_a_copy_under_another_name_plays_the_games_of_the_bot_it_is_a_copy_of():
 
 
 def test_a_style_that_says_what_a_bot_of_the_library_says_is_that_bot():
-    game = VecGame(SMALL, 1, seats=[BANKER, "banker", "turtle", MINE])
-    game.reset(seed=0)
+    game = begun(VecGame(SMALL, 1, seats=[BANKER, "banker", "turtle", MINE]), seed=0)
     codes = game.state.seats[0, 1:]
     assert codes[0] == codes[1]
     assert game.seats_of(0) == ("banker-1", "banker-1", "turtle-1", "mine-1")
 
 
 def test_equal_styles_are_one_and_have_one_row():
-    game = VecGame(SMALL, 1, seats=[MINE, copy.deepcopy(MINE), "turtle", "mine-1"])
-    game.reset(seed=0)
-    assert game.state.seats[0, 1:].tolist()[:2] == [FIRST_CUSTOM_CODE] * 2
-    assert game.seats_of(0)[3] == "mine-1"
+    game = begun(VecGame(SMALL, 1, seats=[MINE, copy.deepcopy(MINE), "turtle", "mine-1"]), seed=0)
+    assert (game.state.seats[0, 1:].tolist()[:2], game.seats_of(0)[3]) == ([FIRST_CUSTOM_CODE] * 2, "mine-1")
     assert game._players.bot_names == ("mine-1",)
 
 
@@ -106,8 +103,7 @@ def compiled():
 def test_handicaps_are_those_of_the_style():
     weak, strong = dataclasses.replace(MINE, start=25), renamed(MINE, "strong-1")
     config = SMALL.replace(handicap=True, starting_troops=400)
-    game = VecGame(config, 1, seats=[weak, strong, "mine-1", "turtle"])
-    game.reset(seed=0)
+    game = begun(VecGame(config, 1, seats=[weak, strong, "mine-1", "turtle"]), seed=0)
     assert game.state.troops[0, 1:].tolist() == [100, 400, 100, 400]
 
 
@@ -353,8 +349,7 @@ def test_replays_name_the_style_and_verify_without_it(handicap):
     game.reset(seed=4)
     while not game.state.over[0]:
         game.step()
-    recorded = recorder.replay()
-    replay = Replay.from_bytes(recorded.to_bytes())
+    replay = Replay.from_bytes(recorder.replay().to_bytes())
     assert replay.seats == ("mine-1", "mutant-0", "mutant-1", "hard-1")
     assert replay.starting_troops == ((200, 512, 512, 128) if handicap else None)
     replay.verify()

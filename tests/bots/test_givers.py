@@ -9,7 +9,7 @@ import territorial
 from territorial import GameConfig, VecGame, bots
 from territorial.bots import Gift, Move, Style
 from territorial.bots.bot_files import library_bot
-from tests.episodes import after_steps
+from tests.episodes import after_steps, begun
 
 CONFIG = GameConfig(height=32, width=32, num_players=6, teams=2, team_deal="turn", max_ticks=3_000)
 ROWS = 32
@@ -18,10 +18,8 @@ ROWS = 32
 
 def strips(seats, *, config=CONFIG, troops=None, pools=None):
     """Return a game in which each seat has a strip of the board, about to decide at tick 0."""
-    game = VecGame(config, 1, 0, seats=seats, autoreset="disabled", observe=False)
-    game.reset()
-    owner = np.minimum(1 + np.arange(32) * 6 // 32, 6)
-    board = np.tile(owner, (ROWS, 1)).astype(np.uint8)
+    game = begun(VecGame(config, 1, 0, seats=seats, autoreset="disabled", observe=False))
+    board = np.tile(np.minimum(1 + np.arange(32) * 6 // 32, 6), (ROWS, 1)).astype(np.uint8)
     board[np.asarray(game.state.owner[0, 1:-1, 1:-1]) == 255] = 255
     game.set_position(0, board, troops=troops or [5_000] * 6, pools=pools or {})
     return game
@@ -100,8 +98,7 @@ def test_without_teams_a_giver_is_the_bot_that_it_is_made_of(name):
 def test_with_teams_they_give_and_the_ledger_says_so(name):
     seats = [name, "besieger", name, "banker", name, "metronome"]
     config = CONFIG.replace(height=64, width=64, max_ticks=8_000)
-    game = VecGame(config, 8, 1, seats=seats, observe=False, autoreset="disabled")
-    game.reset()
+    game = begun(VecGame(config, 8, 1, seats=seats, observe=False, autoreset="disabled"))
     while not game.state.over.all():
         game.step()
     givers, others = game.state.donated[:, [1, 3, 5]], game.state.donated[:, [2, 4, 6]]
@@ -149,7 +146,6 @@ def test_the_line_up_of_teams_is_four_times_the_same_eight():
     seats = territorial.LINEUPS["teams-4x8"].seats
     assert seats == seats[:8] * 4
     assert set(seats) & set(bots.GIVERS)
-    game = VecGame(GameConfig(teams=4), 1, seats=seats, observe=False)
-    game.reset(seed=0)
+    game = begun(VecGame(GameConfig(teams=4), 1, seats=seats, observe=False), seed=0)
     assert [len(set(seats[8 * t : 8 * t + 8])) for t in range(4)] == [8] * 4
     assert list(game.state.team[0, 1:]) == [1 + seat // 8 for seat in range(32)]

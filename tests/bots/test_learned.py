@@ -15,6 +15,7 @@ from territorial.evaluation.players import Entrants
 from territorial.league import Group, League, LeagueConfig, Learner, LineUpDistribution, Opponents
 from territorial.training import Dataset, make
 from tests.bots.networks import random_file
+from tests.episodes import begun
 
 CONFIG = GameConfig(height=16, width=16, num_players=4, max_ticks=300)
 
@@ -60,14 +61,12 @@ def test_they_take_seats_wherever_bots_do(name, tmp_path):
         Style(name="mine-1", interval=20).save(tmp_path / "style.json")
     full = bot_of_file("a seat", name).name if ":" in name else bots.full_name(name)
     assert full not in bots.NAMES
-    game = VecGame(CONFIG, 2, seats=[name, "banker", name, "turtle"], observe=False)
-    game.reset(seed=0)
+    game = begun(VecGame(CONFIG, 2, seats=[name, "banker", name, "turtle"], observe=False), seed=0)
     assert game.seats_of(0) == (full, "banker-1", full, "turtle-1")
     assert Entrants([name, "banker"]).names == (full, "banker-1")
     ranking = territorial.match([name, "banker"], CONFIG, 4, deal=True, processes=1, progress=False)
     assert set(ranking.players) == {"banker-1", full}
-    env = territorial.parallel_env(config=CONFIG, seats=["agent", name, "banker", name])
-    env.reset(seed=0)
+    env = begun(territorial.parallel_env(config=CONFIG, seats=["agent", name, "banker", name]), seed=0)
     assert env.game.seats_of(0) == ("agent", full, "banker-1", full)
     make(tmp_path / "set", CONFIG, [name, "banker"] * 2, games=1, rows_of=[name], processes=1)
     assert set(Dataset(tmp_path / "set")[0].seat) == {1, 3}
@@ -94,8 +93,7 @@ def test_a_network_has_its_name_on_every_machine(network):
     assert pickle.loads(pickle.dumps(network)) is network
     assert b"thinker.safetensors" not in pickle.dumps(network)
     assert bot_of_file("a seat", "thinker-1") is network
-    game = VecGame(CONFIG, 1, seats=["thinker", "banker"] * 2, observe=False)
-    game.reset(seed=0)
+    game = begun(VecGame(CONFIG, 1, seats=["thinker", "banker"] * 2, observe=False), seed=0)
     game.step(repeat=5)
     assert game.seats_of(0) == ("thinker-1", "banker-1") * 2
     assert Network(network.path) != network, "a file of yours is another bot"

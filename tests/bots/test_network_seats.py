@@ -19,7 +19,7 @@ from territorial.engine.players import ROOM
 from territorial.jit.decorators import JIT_ENABLED
 from territorial.observation.action_encoding import owner_of_target
 from tests.bots.networks import THERE, named, random_file
-from tests.episodes import advance, after_steps
+from tests.episodes import advance, after_steps, begun
 from tests.twin import networks as twin
 
 CONFIG = territorial.GameConfig(height=40, width=40, num_players=4, max_ticks=1500)
@@ -38,9 +38,9 @@ def other(tmp_path_factory) -> Path:
 
 
 def batch(seats, **options) -> territorial.VecGame:
-    game = territorial.VecGame(CONFIG, **{"num_games": 3, "seed": 5, "observe": False} | options, seats=seats)
-    game.reset()
-    return game
+    return begun(
+        territorial.VecGame(CONFIG, **{"num_games": 3, "seed": 5, "observe": False} | options, seats=seats)
+    )
 
 
 def digests(game, steps: int = 60) -> list[bytes]:
@@ -85,12 +85,9 @@ def test_a_network_decides_once_for_its_seats_in_all_games(path, other):
 def test_more_seats_than_wait_at_once_decide_as_in_smaller_batches(path, other):
     seats = [Network(path, interval=10), Network(other, interval=10), "banker", Network(path, interval=20)]
     games = MOST_SEATS // 2
-    whole = batch(seats, num_games=games)
-    whole.reset(seeds=range(games))
-    found = digests(whole, 6)
+    found = digests(begun(batch(seats, num_games=games), seeds=range(games)), 6)
     for first in range(0, games, games // 2):
-        part = batch(seats, num_games=games // 2)
-        part.reset(seeds=range(first, first + games // 2))
+        part = begun(batch(seats, num_games=games // 2), seeds=range(first, first + games // 2))
         assert digests(part, 6) == found[first : first + games // 2]
 
 
@@ -107,8 +104,7 @@ def test_a_call_that_was_interrupted_while_networks_decided_leaves_nothing_behin
     game = batch([f"net:{path}", "banker", "novice", "banker"])
     digests(game, 5)
     game._arrays.call.asks[0] = True
-    wanted = batch([f"net:{path}", "banker", "novice", "banker"])
-    assert digests(game, 10) == digests(wanted, 15)
+    assert digests(game, 10) == digests(batch([f"net:{path}", "banker", "novice", "banker"]), 15)
     without = batch(["novice", "banker", "novice", "banker"])
     without._arrays.call.asks[0] = True
     without._calls.record(np.ones(3, np.bool_))  # makes other compiled calls
@@ -138,8 +134,7 @@ def test_decisions_in_games_are_those_of_the_reference_implementation(path):
 
 
 def test_saved_games_and_pickles_go_on_alike_by_path_and_digest(path, other, tmp_path):
-    seats = [f"net:{path}", "banker", f"net:{other}", "novice"]
-    game = batch(seats)
+    game = batch([f"net:{path}", "banker", f"net:{other}", "novice"])
     digests(game, 20)
     copies = [pickle.loads(pickle.dumps(game)), copy.deepcopy(game)]
     saved = pickle.loads(pickle.dumps(game.save(1)))
@@ -170,8 +165,7 @@ def test_a_batch_with_networks_goes_on_in_another_process(path, other, start):
 def test_only_a_batch_that_gets_a_network_needs_the_kernel_that_asks_it(path):
     game = batch(["novice", "banker", "novice", "banker"])
     game.step()
-    entries = game._calls.batch(0).entries
-    assert (entries != 0).tolist() == [True, False]
+    assert (game._calls.batch(0).entries != 0).tolist() == [True, False]
     game.set_seats(0, [f"net:{path}", "banker", "novice", "banker"])
     game.step()
     assert (game._calls.batch(0).entries != 0).all()
@@ -232,8 +226,7 @@ def test_a_network_that_plays_stays_the_same_whatever_becomes_of_its_file(path, 
         network = Network(mine)
         game = batch([network, "banker", "novice", "novice"])
         mine.write_bytes(changed)
-        assert digests(game) == expected
-        assert network.digest == Network(path).digest
+        assert (digests(game), network.digest) == (expected, Network(path).digest)
 
 
 @pytest.mark.verify
@@ -256,8 +249,7 @@ def test_a_batch_holds_the_networks_that_have_a_seat_however_many_come_and_go(pa
     game, held = batch([f"net:{path}", "banker", "novice", "novice"], num_games=2), WeakSet()
     game.reset()
     first = game.seats_of(0)[0]
-    style = Style(name="mine-1", interval=50)
-    game.set_seats(1, [style, *["novice"] * 3])
+    game.set_seats(1, [Style(name="mine-1", interval=50), *["novice"] * 3])
     for number in range(3 * ROOM):
         network = Network(random_file(tmp_path / str(number), number, **sizes).path)
         held.add(network)

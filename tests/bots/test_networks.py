@@ -60,25 +60,17 @@ def as_decisions(chosen: np.ndarray) -> list[tuple[int, int] | None]:
 
 
 @amounts
+@pytest.mark.parametrize("weights", ["random", "trained"])
 @pytest.mark.parametrize(("temperature", "seed"), [(0, 0), (0, 1), (256, 2), (77, 3), (65280, 4)])
-def test_the_engine_decides_as_the_reference_implementation(tmp_path, amount, temperature, seed):
-    file = random_file(tmp_path / "net", seed, temperature=temperature)
-    rows = random_rows(amount, seed)
-    chosen, _ = choices(file, rows, numbers_of(amount, SEED))
-    decisions = as_decisions(chosen)
-    assert decisions == twins_choices(file, rows)
-    assert len(set(decisions)) > 2
-
-
-@amounts
-@pytest.mark.parametrize(("temperature", "seed"), [(0, 0), (0, 1), (256, 2), (77, 3), (65280, 4)])
-def test_trained_weights_decide_as_in_the_reference_implementation(amount, temperature, seed):
-    file = read(TRAINED / "network.safetensors")
-    config = GameConfig(height=96, width=96, num_players=12)
-    seen = rows_of_games(10 * amount, tuple(ALIASES)[:12], config, num_games=1 + amount // 100, seed=seed)
-    rows = type(seen)(*(array[::10] for array in seen))
-    chosen, _ = choices(file, rows, numbers_of(amount, SEED), temperature)
-    decisions = as_decisions(chosen)
+def test_the_engine_decides_as_the_reference_implementation(tmp_path, amount, weights, temperature, seed):
+    if weights == "random":
+        file = random_file(tmp_path / "net", seed, temperature=temperature)
+        rows = random_rows(amount, seed)
+    else:
+        file, config = read(TRAINED / "network.safetensors"), GameConfig(height=96, width=96, num_players=12)
+        seen = rows_of_games(10 * amount, tuple(ALIASES)[:12], config, num_games=1 + amount // 100, seed=seed)
+        rows = type(seen)(*(array[::10] for array in seen))
+    decisions = as_decisions(choices(file, rows, numbers_of(amount, SEED), temperature)[0])
     assert decisions == twins_choices(file, rows, temperature=temperature)
     assert len(set(decisions)) > 2
 
@@ -98,8 +90,10 @@ def test_all_logits_are_those_of_the_reference_implementation(tmp_path):
 @pytest.mark.parametrize(("candidate", "context"), [(16, 256), (80, 144), (208, 48)])
 def test_seats_that_decide_at_once_decide_as_alone(tmp_path, candidate, context):
     """Alone, in twos and threes: products are computed for four rows, for two or for one."""
-    sizes = {"candidate_width": candidate, "context_width": context, "num_candidates": 64}
-    file, rows = random_file(tmp_path / "net", 8, **sizes), random_rows(23, 8, 64)
+    file = random_file(
+        tmp_path / "net", 8, candidate_width=candidate, context_width=context, num_candidates=64
+    )
+    rows = random_rows(23, 8, 64)
     rows.counts[:] = np.minimum(rows.counts, np.tile([3, 0, 9, 1, 2, 64, 5], 4)[:23])
     numbers = numbers_of(23, 0)
     wanted = choices(file, rows, numbers)
@@ -130,8 +124,7 @@ def test_the_table_of_powers_is_what_its_rule_says():
 
 
 def test_drawn_choices_are_as_likely_as_the_logits_say(tmp_path):
-    shifts = dict.fromkeys(LAYERS, 8)
-    about = description(temperature=temperature_256ths(1), shifts=shifts)
+    about = description(temperature=temperature_256ths(1), shifts=dict.fromkeys(LAYERS, 8))
     layers = {
         name: NetworkLayer(w * 0, b * 0, s)
         for name, (w, b, s) in random_layers(about, np.random.default_rng(0)).items()
@@ -192,8 +185,7 @@ def test_a_missing_or_redefined_column_is_refused_by_name(tmp_path, monkeypatch,
 
 def test_a_file_comes_back_as_it_was_written(tmp_path):
     about = description(interval=70, temperature=128)
-    layers = random_layers(about, np.random.default_rng(0))
-    written = assembled(about, layers)
+    written = assembled(about, random_layers(about, np.random.default_rng(0)))
     write(tmp_path / "net", written)
     found = read(tmp_path / "net")
     assert (found.description, found.digest) == (about, written.digest)
@@ -235,8 +227,7 @@ def rewritten(path: Path, change) -> Path:
         {key: value for key, value in fields.items() if key != "digest"}, tensors
     )
     other = path.with_name("changed")
-    pieces = safetensors.pieces(tensors, metadata={METADATA: json.dumps(fields)})
-    other.write_bytes(b"".join(pieces))
+    other.write_bytes(b"".join(safetensors.pieces(tensors, metadata={METADATA: json.dumps(fields)})))
     return other
 
 

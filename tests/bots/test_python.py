@@ -11,7 +11,7 @@ from territorial.bots import HOLD_ALL, PythonBot, settings
 from territorial.game.formulas import draw
 from tests.bots.support import FACE_TO_FACE
 from tests.engine.support import ROOT, digests, game_on, seat_values
-from tests.episodes import advance, after_steps
+from tests.episodes import advance, after_steps, begun
 
 CONFIG = GameConfig(height=72, width=70, num_players=8, map="lakes", max_ticks=3000)
 
@@ -38,8 +38,7 @@ class Turtle(PythonBot):
         return np.where(amount > 0, targets, HOLD_ALL), view.fraction(amount)
 
     def can(self, view, targets, amount):
-        needs = view.needs[view.rows, np.maximum(targets, 0)]
-        return (targets != HOLD_ALL) & (amount >= needs)
+        return (targets != HOLD_ALL) & (amount >= view.needs[view.rows, np.maximum(targets, 0)])
 
 
 class Wildcard(PythonBot):
@@ -98,15 +97,13 @@ def test_a_bot_plays_the_same_game_in_python_as_in_the_engine(python, compiled):
     for name in ("episode", "wake", "illegal", "raised", "bounced"):
         assert np.array_equal(getattr(one.state, name), getattr(other.state, name))
     assert one.state.episode.min() >= 1
-    assert one.state.illegal.sum() == 0
-    assert one.seats_of(0)[:5] == (*[python.name] * 4, "banker-1")
+    assert (one.state.illegal.sum(), one.seats_of(0)[:5]) == (0, (*[python.name] * 4, "banker-1"))
 
 
 def test_its_games_are_the_same_alone_and_on_threads():
     seats = [Wildcard(), *["turtle"] * 4, "external", Turtle(), "random"]
     batch, threaded, alone = (play(seats, num_games=n, num_threads=t) for n, t in ((3, 1), (3, 2), (1, 1)))
-    assert digests(batch) == digests(threaded)
-    assert batch.digest(0) == alone.digest(0)
+    assert (digests(batch), batch.digest(0)) == (digests(threaded), alone.digest(0))
 
 
 def test_a_saved_game_needs_the_same_bots():
@@ -131,8 +128,7 @@ def test_it_sits_among_the_agents_of_an_environment():
 
 
 def test_it_decides_once_an_interval_and_what_it_remembers_is_forgotten_with_the_game():
-    config = CONFIG.replace(decision_every=1, max_ticks=200)
-    game = play([Counter()] * 8, steps=150, config=config)
+    game = play([Counter()] * 8, steps=150, config=CONFIG.replace(decision_every=1, max_ticks=200))
     decided = game.state.memory[:, 1:, settings.LAUNCHES]
     assert set(np.unique(decided)) <= {4, 5}
     assert (game.state.memory[:, 1:, settings.INTERVAL] == 30).all()
@@ -143,8 +139,7 @@ def test_it_decides_once_an_interval_and_what_it_remembers_is_forgotten_with_the
 
 
 def test_a_bot_whose_seat_is_given_to_another_is_asked_no_more():
-    bot = Counter()
-    game = play([bot] * 8, steps=10)
+    game = play([Counter()] * 8, steps=10)
     game.set_seats(2, ["turtle"] * 8)
     after_steps(game, 20)
     assert game.seats_of(2) == ("turtle-1",) * 8
@@ -236,8 +231,7 @@ def test_least_compares_fractions_exactly_and_draws_lots_between_equals():
     ],
 )
 def test_an_answer_that_cannot_be_is_refused_and_nothing_is_played(answer, message):
-    game = VecGame(CONFIG, 1, seats=[Fixed(answer)] * 8)
-    game.reset()
+    game = begun(VecGame(CONFIG, 1, seats=[Fixed(answer)] * 8))
     with pytest.raises((TypeError, ValueError), match=message):
         game.step()
     assert game.state.tick[0] == 0
@@ -289,5 +283,4 @@ def test_two_bots_of_one_name_are_refused_and_one_may_have_many_seats():
 def test_the_example_runs(capsys):
     runpy.run_path(str(ROOT / "examples/python_bot.py"), run_name="__main__")
     rows = capsys.readouterr().out.splitlines()
-    assert len(rows) == 8
-    assert sum(row.startswith("patient-1") for row in rows) == 2
+    assert (len(rows), sum(row.startswith("patient-1") for row in rows)) == (8, 2)

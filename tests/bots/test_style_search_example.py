@@ -21,8 +21,7 @@ def test_the_example_prints_the_best_styles(monkeypatch, capsys):
     runpy.run_path(str(PATH), run_name="__main__")
     lines = capsys.readouterr().out.splitlines()
     places = [float(line.split()[2]) for line in lines]
-    assert len(lines) == 8
-    assert places == sorted(places)
+    assert (len(lines), places) == (8, sorted(places))
 
 
 def test_a_population_of_64_plays_in_one_batch_and_places_add_up():

@@ -26,8 +26,11 @@ def frames_of(
 def film_of(config: territorial.GameConfig, names: tuple[str, ...], frames: list[Frame]) -> bytes:
     """Return the film of these frames."""
     kind = str(config.map)
-    header = film_header(config, names, "mixed-1, seed 0", terrain=KINDS[kind].terrain, map_kind=kind)
-    return b"".join(write_film(header, frames))
+    return b"".join(
+        write_film(
+            film_header(config, names, "mixed-1, seed 0", terrain=KINDS[kind].terrain, map_kind=kind), frames
+        )
+    )
 
 
 @cache

@@ -145,6 +145,34 @@ def middle_of_element(tab, selector):
     )
 
 
+def press(tab, *keys, until=""):
+    """Press keys one after another, then wait until an expression is true."""
+    for key in keys:
+        tab.keyboard.press(key)
+    if until:
+        soon(tab, until)
+
+
+def click(tab, place, until=""):
+    """Click on an element or a point of the window, then wait until an expression is true."""
+    tab.mouse.click(*(middle_of_element(tab, place) if isinstance(place, str) else place))
+    if until:
+        soon(tab, until)
+
+
+def tap(tab, place, until=""):
+    """Touch an element or a point of the window, then wait until an expression is true."""
+    tab.touchscreen.tap(*(middle_of_element(tab, place) if isinstance(place, str) else place))
+    if until:
+        soon(tab, until)
+
+
+def evaluate(tab, expression, until):
+    """Evaluate an expression, then wait until another one is true."""
+    tab.evaluate(expression)
+    soon(tab, until)
+
+
 def spot_of(tab, owner):
     """A place of the window with a cell of ``owner``, nothing over it, and few other owners around."""
     board = board_of(tab)

@@ -5,7 +5,7 @@ import pytest
 from tests.browser import chromium
 from tests.browser.chromium import soon
 from tests.browser.games import full_game
-from tests.browser.support import settle
+from tests.browser.support import evaluate, settle
 
 NAMELESS = """[...document.querySelectorAll("dialog, canvas")].filter((one) => !one.ariaLabel
     && !document.getElementById(one.getAttribute("aria-labelledby"))?.textContent
@@ -33,8 +33,7 @@ def grave_findings(tab, axe, moment):
 
     And the dialogs and canvases without a name, which it does not ask for.
     """
-    nameless = tab.evaluate(NAMELESS)
-    found = [(moment, "both", "no name", html) for html in nameless]
+    found = [(moment, "both", "no name", html) for html in tab.evaluate(NAMELESS)]
     for theme in ("light", "dark"):
         settle(tab, f"page.setTheme('{theme}')")
         answer = axe.run(tab).response
@@ -58,8 +57,7 @@ def test_axe_finds_what_is_wrong(small, axe):
         "element('help').style.color = 'var(--line)', "
         "['aria-label', 'title'].forEach((name) => element('back').removeAttribute(name))"
     )
-    found = grave_findings(small, axe, "start")
-    assert {(theme, rule) for _, theme, rule, *_ in found} == {
+    assert {(theme, rule) for _, theme, rule, *_ in grave_findings(small, axe, "start")} == {
         (theme, rule) for theme in ("light", "dark") for rule in ("button-name", "color-contrast")
     }
 
@@ -83,8 +81,11 @@ def test_playing_has_no_grave_finding(play, axe, device):
     found = grave_findings(tab, axe, "start")
     for _ in range(8):
         tick = tab.evaluate("page.game.now.tick")
-        tab.evaluate("page.game.whyNot(0) ? page.game.hold() : page.game.attack(0)")
-        soon(tab, f"page.game.now.tick > {tick} && page.film.lastTick === page.game.now.tick")
+        evaluate(
+            tab,
+            "page.game.whyNot(0) ? page.game.hold() : page.game.attack(0)",
+            until=f"page.game.now.tick > {tick} && page.film.lastTick === page.game.now.tick",
+        )
     settle(tab)
     found += grave_findings(tab, axe, "middle")
     for panel in ("advice", "agent_view"):
@@ -95,8 +96,8 @@ def test_playing_has_no_grave_finding(play, axe, device):
         settle(tab, f"element('{dialog}').showModal()")
         found += grave_findings(tab, axe, dialog)
         tab.evaluate(f"element('{dialog}').close()")
-    tab.evaluate("page.game.resign()")  # the bots play on at once
-    soon(tab, "element('ending').open && page.film.isComplete")
+    # the bots play on at once
+    evaluate(tab, "page.game.resign()", until="element('ending').open && page.film.isComplete")
     settle(tab)
     found += grave_findings(tab, axe, "end card")
     settle(tab, "element('ending').close()")

@@ -5,8 +5,8 @@ import pytest
 from territorial.browser.commands import PlayerCommand
 from tests.browser.chromium import PHONE, soon
 from tests.browser.games import full_game
-from tests.browser.support import assert_soon, middle_of_element, pass_tick, ready, settle
-from tests.browser.test_play_page import TWO, is_legal, press
+from tests.browser.support import assert_soon, click, middle_of_element, pass_tick, press, ready, settle
+from tests.browser.test_play_page import TWO, is_legal
 from tests.play.test_session import DEADLY, LONG
 
 pytestmark = pytest.mark.browser
@@ -44,7 +44,7 @@ def test_a_forecast_comes_true_where_all_others_hold(play, owner, begin):
     text = soon(tab, "element('forecast').textContent")  # none until it is known
     found, state = tab.evaluate("page.game.now.panels.forecast"), game.session._game.state
     end, taken = int(state.tick[0]) + found["ticks"], int(state.taken[0, 1, owner])
-    pass_tick(tab, lambda: press(tab, "#send"))
+    pass_tick(tab, lambda: click(tab, "#send"))
     while tab.evaluate("page.game.now.tick") < end:
         pass_tick(tab, lambda: tab.keyboard.press("h"))
     assert [found["cells"], found["troops"]] == [state.taken[0, 1, owner] - taken, state.troops[0, 1]]
@@ -127,5 +127,4 @@ def test_number_keys_send_what_the_player_sets(play, first):
     ):
         change()
         soon(tab, "document.activeElement === document.body")
-        tab.keyboard.press("0")
-        soon(tab, f"page.game.share === {share}")
+        press(tab, "0", until=f"page.game.share === {share}")

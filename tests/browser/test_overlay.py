@@ -11,7 +11,7 @@ import territorial
 from territorial.render import owner_colors
 from tests.browser.chromium import soon
 from tests.browser.games import FULL_SEATS, film_of, frames_of, full_game
-from tests.browser.support import box_of, middle_of, place_of, settle, stop_clock, text_of
+from tests.browser.support import box_of, middle_of, place_of, press, settle, stop_clock, text_of
 from tests.play.sessions import wait_for
 from tests.replay.support import recorded_game
 
@@ -45,8 +45,7 @@ def test_labels_stand_in_boxes_of_their_owners_cells_alone(full, zooms):
         owner = frames[index].owner
         settle(full, f"page.seek({frames[index].tick}), page.view.fit()")
         settle(full, f"for (let n = 0; n < {zooms}; n++) page.view.zoom(1.5)")
-        seen = full.evaluate("page.view.seen")
-        found = full.evaluate(FIND)
+        seen, found = full.evaluate("page.view.seen"), full.evaluate(FIND)
         part = owner[seen["top"] : seen["bottom"], seen["left"] : seen["right"]]
         if zooms == 0:  # of every second column, where two columns of land are always found
             assert {code for code, *_ in found} == set(np.unique(owner)) - {0, 255}
@@ -64,8 +63,7 @@ def test_a_label_has_the_most_room_there_is(full):
     frame = frames[200]
     settle(full, f"page.seek({frame.tick})")
     for code, _, _, height, _ in full.evaluate(FIND):
-        is_own = frame.owner[:, ::2] == code
-        side = 1
+        is_own, side = frame.owner[:, ::2] == code, 1
         while (np.lib.stride_tricks.sliding_window_view(is_own, (side, side)).all(axis=(2, 3))).any():
             side += 2
         assert height >= 0.6 * (side - 2)  # near the middle of the land counts, too
@@ -134,8 +132,7 @@ def test_the_pointer_is_told_land_troops_front_and_attackers(full):
     lines = lines.split("\n")
     assert lines[1] == f"land: {1000 * cells // whole / 10:.1f}%, {cells:,} cells"
     assert lines[2].endswith(f" at home, {troops} in the field")
-    fronts = fronts_of(frame.owner, seat)
-    code, most = max(fronts.items(), key=lambda item: (item[1], -item[0]))
+    code, most = max(fronts_of(frame.owner, seat).items(), key=lambda item: (item[1], -item[0]))
     name = f"P{code} {FULL_SEATS[code - 1]}" if code else "free land"
     assert lines[3].startswith(f"front: {name} {most:,}")
     assert any(line.startswith("attacks: ") and f"{named[target]} with {troops}" in line for line in lines)
@@ -180,8 +177,13 @@ def test_a_map_that_is_mostly_water_is_shown_where_its_land_is(show):
     config = territorial.GameConfig(
         height=96, width=128, num_players=3, map=territorial.LandMask.from_array(land), max_ticks=200
     )
-    frames = frames_of(config, ("metronome", "banker", "novice"))
-    tab = show(film_of(config.replace(map="open"), ("metronome", "banker", "novice"), frames))
+    tab = show(
+        film_of(
+            config.replace(map="open"),
+            ("metronome", "banker", "novice"),
+            frames_of(config, ("metronome", "banker", "novice")),
+        )
+    )
     settle(tab)
     assert tab.evaluate("page.view.area") == {"top": 29, "left": 59, "bottom": 63, "right": 111}
     (x, y), (right, bottom) = place_of(tab, 29, 59), place_of(tab, 62, 110)
@@ -189,17 +191,18 @@ def test_a_map_that_is_mostly_water_is_shown_where_its_land_is(show):
     assert box["left"] <= x < right <= box["right"]
     assert box["top"] <= y < bottom <= box["bottom"]
     assert max((right - x) / box["width"], (bottom - y) / box["height"]) > 0.9
-    tab.keyboard.press("+")
-    tab.keyboard.press("w")
-    soon(tab, "page.view.isFitted")
+    press(tab, "+", "w", until="page.view.isFitted")
     assert place_of(tab, 29, 59) == [x, y]
     assert text_of(tab, "#about").startswith("3 players")
 
 
 def test_a_replay_plays_within_a_notebook(open_page, tmp_path):
     """Whose page is any that has the output in it."""
-    config = territorial.GameConfig(height=40, width=56, num_players=3, max_ticks=400)
-    _, replay = recorded_game(config, ["metronome", "banker", "turtle"], seed=1)
+    _, replay = recorded_game(
+        territorial.GameConfig(height=40, width=56, num_players=3, max_ticks=400),
+        ["metronome", "banker", "turtle"],
+        seed=1,
+    )
     (tmp_path / "notebook.html").write_text(f"<!doctype html><p>before</p>{replay._repr_html_()}", "utf-8")
     tab = open_page((tmp_path / "notebook.html").as_uri())
     colors = {tuple(color) for color in owner_colors(3)[1:4].tolist()}

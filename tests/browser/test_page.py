@@ -29,10 +29,12 @@ from tests.browser.support import (
     assert_soon,
     board_of,
     box_of,
+    click,
+    evaluate,
     middle_of,
-    middle_of_element,
     pixels_of,
     place_of,
+    press,
     rows_of,
     serving,
     settle,
@@ -59,8 +61,7 @@ def test_it_opens_from_disk_and_says_what_it_is(full):
 def test_any_moment_can_be_sought_back_and_forth(full):
     frames, _ = full_game()
     assert full.evaluate("page.film.length") == len(frames)
-    rng = np.random.default_rng(0)
-    for index in [*rng.integers(0, len(frames), 25), len(frames) - 1, 0, 1, 0]:
+    for index in [*np.random.default_rng(0).integers(0, len(frames), 25), len(frames) - 1, 0, 1, 0]:
         settle(full, f"page.seek({frames[index].tick})")
         np.testing.assert_array_equal(board_of(full), frames[index].owner)
         assert text_of(full, "#clock") == f"tick {frames[index].tick:,} of 5,066"
@@ -71,13 +72,19 @@ def test_any_moment_can_be_sought_back_and_forth(full):
 
 def test_whole_boards_that_change_are_found_too(show):
     """Boards of noise, so that the page keeps many of them and goes back to the nearest."""
-    rng = np.random.default_rng(1)
-    frames = []
+    rng, frames = np.random.default_rng(1), []
     for number in range(40):
         owner = rng.choice(np.array([0, 1, 2, 3, 4, 5, 255], np.uint8), (40, 56))
         land = np.bincount(owner.ravel(), minlength=256)[1:6]
-        troops = rng.choice(np.array([0, 1, 2**31, 2**32, LARGEST_TROOPS]), 5)
-        frames.append(Frame(7 * number, owner, land, troops, rng.random(5) < 0.8))
+        frames.append(
+            Frame(
+                7 * number,
+                owner,
+                land,
+                rng.choice(np.array([0, 1, 2**31, 2**32, LARGEST_TROOPS]), 5),
+                rng.random(5) < 0.8,
+            )
+        )
     tab = show(film_of(SMALL, SMALL_SEATS, frames))
     for index in rng.integers(0, 40, 30):
         settle(tab, f"page.seek({7 * index})")
@@ -107,8 +114,9 @@ def test_the_board_looks_as_in_the_pictures(small):
     size = small.evaluate("page.painter.size")
     for index in (0, 40, len(frames) // 2, len(frames) - 1, 3):
         settle(small, f"page.seek({frames[index].tick})")
-        picture = render_board(frames[index].owner, 5, size, "mountains")
-        np.testing.assert_array_equal(pixels_of(small), picture)
+        np.testing.assert_array_equal(
+            pixels_of(small), render_board(frames[index].owner, 5, size, "mountains")
+        )
 
 
 def test_the_standings_are_those_of_the_game(full):
@@ -118,15 +126,13 @@ def test_the_standings_are_those_of_the_game(full):
         settle(full, f"page.seek({frame.tick})")
         land, troops, alive = frame.land.tolist(), frame.troops.tolist(), frame.alive
         living = sorted(np.flatnonzero(alive), key=lambda p: (-land[p], -troops[p], p))
-        num_land = int((frame.owner != 255).sum())
-        rows = rows_of(full)
+        num_land, rows = int((frame.owner != 255).sum()), rows_of(full)
         assert [seat - 1 for seat, _, _ in rows[: len(living)]] == living
         for place, (seat, kind, texts) in enumerate(rows[: len(living)], start=1):
             share = 1000 * land[seat - 1] // num_land / 10
             assert texts[:3] == [str(place), f"P{seat} {FULL_SEATS[seat - 1]}", f"{share:.1f}%"]
             assert kind == "row"
-        died = {p: int(frame.death_tick[p]) for p in np.flatnonzero(~alive)}
-        out = rows[len(living) :]
+        died, out = {p: int(frame.death_tick[p]) for p in np.flatnonzero(~alive)}, rows[len(living) :]
         assert [texts[1:] for _, _, texts in out] == [["out at", f"{died[seat - 1]:,}"] for seat, _, _ in out]
         assert all(a >= b for a, b in pairwise(died[seat - 1] for seat, _, _ in out))
         assert text_of(full, "#left") == f"{len(living)} of 32 players"
@@ -161,8 +167,12 @@ def test_charts_show_everybodys_land_and_troops(full):
     share = frame.land[leader] / (frame.owner != 255).sum()
     count = seen.count(tuple(owner_colors(32)[leader + 1].tolist()))
     assert abs(count - share * len(seen)) <= 2  # a band as wide as its share
-    full.mouse.click(box["left"] + box["width"] / 2, box["top"] + 20)
-    soon(full, "Math.abs(page.tick - page.film.lastTick / 2) < 20")  # a click goes there
+    # a click goes there
+    click(
+        full,
+        (box["left"] + box["width"] / 2, box["top"] + 20),
+        until="Math.abs(page.tick - page.film.lastTick / 2) < 20",
+    )
     full.mouse.move(box["left"] + box["width"] - 3, box["top"] + box["height"] - 30)
     assert "P6 metronome: " in soon(full, "!element('tip').hidden && element('tip').textContent")
 
@@ -230,19 +240,16 @@ REMEMBER = "window.fitted = page.view.scale, window.theme = document.documentEle
 def test_keys(full):
     full.evaluate(REMEMBER)
     for key, is_done in KEYS:
-        full.keyboard.press(key)
-        soon(full, is_done)
-    full.keyboard.press("End")  # belongs to the dialog
-    full.keyboard.press("Escape")
-    soon(full, "!element('manual').open")
+        press(full, key, until=is_done)
+    # belongs to the dialog
+    press(full, "End", "Escape", until="!element('manual').open")
     assert full.evaluate("page.frame") == 0
 
 
 def test_buttons(full):
     full.evaluate(REMEMBER)
     for selector, is_done in BUTTONS:
-        full.mouse.click(*middle_of_element(full, selector))
-        soon(full, is_done)
+        click(full, selector, until=is_done)
     full.evaluate("element('manual').close()")
     full.evaluate("element('speed').value = '3200', element('speed').dispatchEvent(new Event('change'))")
     assert full.evaluate("page.speed") == 3200
@@ -250,10 +257,8 @@ def test_buttons(full):
 
 def test_playing_again_at_the_end_begins_anew(small):
     settle(small, "page.seek(1e9)")
-    small.evaluate("page.speed = 0, page.play(true)")
-    soon(small, "page.frame === 0")
-    small.evaluate("page.setSpeed(200)")
-    soon(small, "page.frame > 0")
+    evaluate(small, "page.speed = 0, page.play(true)", until="page.frame === 0")
+    evaluate(small, "page.setSpeed(200)", until="page.frame > 0")
 
 
 # ---- following, zooming ----------------------------------------------------------------------------
@@ -263,11 +268,9 @@ def test_a_click_on_the_board_follows_a_seat_and_pales_the_others(small):
     frames, _ = small_game()
     frame = frames[len(frames) // 3]
     settle(small, f"page.seek({frame.tick})")
-    usual = pixels_of(small)
-    seat = int(frame.land.argmax()) + 1
+    usual, seat = pixels_of(small), int(frame.land.argmax()) + 1
     row, column = middle_of(frame.owner, seat)
-    small.mouse.click(*place_of(small, row, column))
-    soon(small, f"page.followed === {seat}")
+    click(small, place_of(small, row, column), until=f"page.followed === {seat}")
     settle(small)
     paled, size = pixels_of(small), small.evaluate("page.painter.size")
     is_own = np.kron(np.isin(frame.owner, [seat, 0, 255]), np.ones((size, size), bool))
@@ -278,8 +281,8 @@ def test_a_click_on_the_board_follows_a_seat_and_pales_the_others(small):
         f"P{seat} {SMALL_SEATS[seat - 1]}: {share:.1f}% of the land, "
     )
     assert [number for number, kind, _ in rows_of(small) if "is-followed" in kind] == [seat]
-    small.mouse.click(*place_of(small, row, column))  # again: nobody
-    soon(small, "page.followed === 0")
+    # once more, and nobody is followed
+    click(small, place_of(small, row, column), until="page.followed === 0")
     settle(small)
     np.testing.assert_array_equal(pixels_of(small), usual)
 
@@ -338,8 +341,7 @@ def test_the_view_moves_along_with_a_followed_seat_until_it_is_dragged(full):
     settle(full, "page.seek(4000)")
     assert_in_the_middle(full, 6)
     before = full.evaluate("[page.view.x, page.view.y]")
-    full.evaluate("page.setSpeed(1600), page.play(true)")
-    soon(full, "page.tick > 4500")
+    evaluate(full, "page.setSpeed(1600), page.play(true)", until="page.tick > 4500")
     assert full.evaluate("[page.view.x, page.view.y]") != before
     full.evaluate("page.dragged(40, 0)")
     before = full.evaluate("[page.view.x, page.view.y]")
@@ -396,8 +398,9 @@ def test_what_is_no_film_is_said_to_be_none(show, film):
 
 
 def test_a_film_of_another_version_is_not_guessed_at(show):
-    header = film_header(SMALL, SMALL_SEATS, "") | {"version": 5}
-    tab = show(b"".join(write_film(header, small_game()[0][:2])))
+    tab = show(
+        b"".join(write_film((film_header(SMALL, SMALL_SEATS, "") | {"version": 5}), small_game()[0][:2]))
+    )
     report = "Nothing can be shown: this page shows films of version 4, and this is territorial-film 5."
     assert text_of(tab, "#status") == report
 

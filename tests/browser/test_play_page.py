@@ -15,13 +15,17 @@ from tests.browser.chromium import PHONE, leave, soon
 from tests.browser.support import (
     assert_soon,
     board_of,
+    click,
+    evaluate,
     hear,
     middle_of_element,
     pass_tick,
     pause,
+    press,
     ready,
     settle,
     spot_of,
+    tap,
     text_of,
 )
 from tests.play.sessions import FREE, NAMES, SMALL, now, wait_for
@@ -175,14 +179,14 @@ def test_small_land_has_a_ring_around_it(play):
 
 def test_who_clicks_goes_on_with_the_keys_of_the_game(play):
     tab, game = play()
-    pass_tick(tab, lambda: press(tab, "#hold"))
+    pass_tick(tab, lambda: click(tab, "#hold"))
     tick = tab.evaluate("page.game.now.tick")
     pause(tab, game.session, is_paused=True)
     pause(tab, game.session, is_paused=False)
     assert len(game.posts) == 3  # space has not held once more
     assert tab.evaluate("page.game.now.tick") == tick
     choose = "pace.value = 'step', pace.dispatchEvent(new Event('change', { bubbles: true }))"
-    press(tab, "#pace")
+    click(tab, "#pace")
     assert tab.evaluate("document.activeElement === element('pace')")
     tab.evaluate(f"[pace = element('pace')] && ({choose})")
     assert tab.evaluate("document.activeElement === document.body")
@@ -210,42 +214,40 @@ def test_titles_name_keys_that_there_are(play):
                 tab.evaluate("Object.keys(page.game.keys).filter((key) => key in keysOf({})).sort().join()")
                 == " ,?,[,]"
             )
-            tab.keyboard.press("b")
-            soon(tab, "!page.overlay.hasNames")
+            press(tab, "b", until="!page.overlay.hasNames")
         tab.evaluate("page.game?.watchAgain()")
 
 
 def test_a_picture_is_copied_and_that_is_said(play):
     tab, _ = play()
     tab.evaluate("navigator.clipboard.write = async (items) => { window.copied = items.length; }; 0")
-    press(tab, "#picture")
-    soon(tab, "window.copied === 1 && element('said').textContent === 'The picture has been copied.'")
+    click(
+        tab,
+        "#picture",
+        until="window.copied === 1 && element('said').textContent === 'The picture has been copied.'",
+    )
     assert tab.evaluate(
         "element('link').offsetParent === null"
     )  # whose moments a game that is played has not
 
 
-def press(tab, selector):
-    """Click on an element of the page."""
-    tab.mouse.click(*middle_of_element(tab, selector))
-
-
 def test_the_buttons_do_what_their_keys_do(play, replay_of):
     tab, game = play()
-    tab.evaluate("element('share').value = 1, element('share').dispatchEvent(new Event('input'))")
-    soon(tab, "document.querySelector('#game output').textContent === '3.1 % = 16'")
+    evaluate(
+        tab,
+        "element('share').value = 1, element('share').dispatchEvent(new Event('input'))",
+        until="document.querySelector('#game output').textContent === '3.1 % = 16'",
+    )
     (free,) = now(game.session)["openings"]
     assert free["least"] > 16  # raised to what a launch needs
     assert text_of(tab, "#send") == f"send {free['least']} to free land"
-    pass_tick(tab, lambda: press(tab, "#send"))
-    pass_tick(tab, lambda: press(tab, "#hold"))
-    press(tab, "#pause")
-    soon(tab, "element('pause').textContent === 'go on'")
-    press(tab, "#pause")
-    soon(tab, "element('pause').textContent === 'pause'")
+    pass_tick(tab, lambda: click(tab, "#send"))
+    pass_tick(tab, lambda: click(tab, "#hold"))
+    click(tab, "#pause", until="element('pause').textContent === 'go on'")
+    click(tab, "#pause", until="element('pause').textContent === 'pause'")
     hold_until_legal(tab)
     tick = now(game.session)["tick"]
-    pass_tick(tab, lambda: press(tab, "#openings button[data-owner='0']"))
+    pass_tick(tab, lambda: click(tab, "#openings button[data-owner='0']"))
     assert launches_of(replay_of(game)) == [(0, FREE, 32), (tick, FREE, 32)]
 
 
@@ -258,8 +260,11 @@ def test_what_waits_is_told_as_it_was_chosen_and_can_be_undone(play, replay_of):
     tab.evaluate("page.game.attack(NEUTRAL)")
     waiting = f"Sends {amount} to free land when the game goes on"
     soon(tab, f"element('said').textContent === '{waiting}'")
-    tab.evaluate("page.game.setShare(0), page.game.choose(NEUTRAL)")
-    soon(tab, f"element('said').textContent === '{waiting}'")
+    evaluate(
+        tab,
+        "page.game.setShare(0), page.game.choose(NEUTRAL)",
+        until=f"element('said').textContent === '{waiting}'",
+    )
     tab.mouse.click(*middle_of_element(tab, "#undo"))
     assert_soon(lambda: now(game.session)["queued"], None)
     soon(tab, "element('undo').hidden && element('said').textContent === ''")
@@ -294,14 +299,19 @@ def test_pages_of_one_seat_know_of_each_other(play, open_page):
 
 def test_a_server_that_is_silent_or_gone_is_noticed(play):
     tab, game = play()
-    tab.evaluate(  # nine seconds pass whenever the page looks at the time
+    # nine seconds pass whenever the page looks at the time
+    evaluate(
+        tab,
         "[page.clock = performance.now, page.ahead = 0] && "
-        "(performance.now = () => page.clock.call(performance) + (page.ahead += 9000), 0)"
+        "(performance.now = () => page.clock.call(performance) + (page.ahead += 9000), 0)",
+        until="document.body.classList.contains('is-lost')",
     )
-    soon(tab, "document.body.classList.contains('is-lost')")
     assert text_of(tab, "#said").startswith("The server has not answered for ")
-    tab.evaluate("performance.now = page.clock, 0")
-    soon(tab, "!document.body.classList.contains('is-lost') && element('said').textContent === ''")
+    evaluate(
+        tab,
+        "performance.now = page.clock, 0",
+        until="!document.body.classList.contains('is-lost') && element('said').textContent === ''",
+    )
     game.session.stop()
     soon(tab, "document.body.classList.contains('is-lost')")
     soon(tab, "element('said').textContent === 'Lost connection to the game: the server has stopped.'")
@@ -317,8 +327,7 @@ def test_each_key_has_its_fraction(play, replay_of):
     made = []
     for key, fraction in zip("1234567890", FRACTIONS, strict=True):
         hold_until_legal(tab)
-        tab.keyboard.press(key)
-        soon(tab, f"page.game.share === {FRACTIONS.index(fraction)}")
+        press(tab, key, until=f"page.game.share === {FRACTIONS.index(fraction)}")
         assert tab.evaluate("element('share').value") == str(FRACTIONS.index(fraction))
         tick = now(game.session)["tick"]
         pass_tick(tab, lambda: tab.keyboard.press("n"))
@@ -372,8 +381,11 @@ COUNT = """window.pictures = 0;
 @pytest.mark.quick
 def test_nothing_is_painted_where_nothing_moves(play):
     """Of 30 pictures that the browser could show, the page draws none, and no style animates any."""
-    last = {"level": "easy", "players": 4, "map": "lakes", "name": "Ada", "seed": "3"}
-    card = last | {"levels": ["easy"], "maps": ["lakes"], "given": {}}
+    card = {"level": "easy", "players": 4, "map": "lakes", "name": "Ada", "seed": "3"} | {
+        "levels": ["easy"],
+        "maps": ["lakes"],
+        "given": {},
+    }
     tab, game = play({"first": COUNT}, is_paused=True, config=LONG, card=card, pace=20)
     veil = "getComputedStyle(page.game.veil).display + page.game.veil.textContent"
     begins, goes_on = (f"press space, or tap here, to {what}" for what in ("begin", "go on"))
@@ -387,15 +399,13 @@ def test_nothing_is_painted_where_nothing_moves(play):
         act()
         soon(tab, f"({veil}).startsWith({seen!r})")
         assert_soon(lambda: tab.evaluate("page.game.now.is_paused && countPictures()") or 0, 0)
-    press(tab, "#veil button")
-    soon(tab, f"({veil}).startsWith('none') && !page.game.now.is_paused")
+    click(tab, "#veil button", until=f"({veil}).startsWith('none') && !page.game.now.is_paused")
 
 
 def test_the_pace_can_be_changed(play):
     tab, game = play(pace=40, config=LONG)
     for key, pace in [("]", 80), ("]", 160), ("[", 80), ("[", 40), ("[", 20)]:
-        tab.keyboard.press(key)
-        soon(tab, f"page.game.now.pace === {pace} && element('pace').value === '{pace}'")
+        press(tab, key, until=f"page.game.now.pace === {pace} && element('pace').value === '{pace}'")
     tab.evaluate("element('pace').value = 'step', element('pace').dispatchEvent(new Event('change'))")
     assert_soon(lambda: now(game.session)["pace"], "step")
     hear(tab, game.session)
@@ -406,16 +416,13 @@ def test_the_pace_can_be_changed(play):
 
 def test_to_resign_is_asked_once(play):
     tab, game = play()
-    tab.keyboard.press("r")
-    soon(tab, "element('resigning').open")
-    tab.keyboard.press("n")  # no command while the page asks
-    tab.keyboard.press("Enter")  # "play on" has the focus
-    soon(tab, "!element('resigning').open")
+    press(tab, "r", until="element('resigning').open")
+    # no command while the page asks
+    # "play on" has the focus
+    press(tab, "n", "Enter", until="!element('resigning').open")
     assert len(game.posts) == 0
-    tab.keyboard.press("r")
-    soon(tab, "element('resigning').open")
-    tab.keyboard.press("Tab")
-    tab.keyboard.press("Enter")
+    press(tab, "r", until="element('resigning').open")
+    press(tab, "Tab", "Enter")
     assert_soon(lambda: now(game.session)["has_resigned"], True)
     soon(tab, "page.game.now.has_resigned && page.film.lastTick >= 30")  # bots play on
 
@@ -455,10 +462,9 @@ def test_a_whole_game_by_keyboard_alone(play, replay_of):
         tab.keyboard.press(key)
     soon(tab, "!page.game && !document.body.classList.contains('is-in-game') && page.isPlaying")
     soon(tab, "page.frame === 0 && document.activeElement === document.body")  # no longer the button
-    tab.keyboard.press("Space")
-    soon(tab, "!page.isPlaying")  # keys are those of watching
-    tab.keyboard.press("End")
-    soon(tab, f"page.film.ticks[page.frame] === {ticks}")
+    # keys are those of watching
+    press(tab, "Space", until="!page.isPlaying")
+    press(tab, "End", until=f"page.film.ticks[page.frame] === {ticks}")
     replay = replay_of(game)
     assert (replay.num_ticks, replay.is_over) == (ticks, True)
     assert {target for _, target, _ in launches_of(replay)} == {FREE, 2}
@@ -470,21 +476,19 @@ def test_a_whole_game_by_keyboard_alone(play, replay_of):
 def test_a_whole_game_by_taps_on_a_phone(play, replay_of):
     tab, game = play(config=TWO, seats=("agent", "novice"), window=PHONE)
 
-    def tap(selector):
-        return lambda: tab.touchscreen.tap(*middle_of_element(tab, selector))
+    def touching(selector):
+        return lambda: tap(tab, selector)
 
     def attack(owner):
         posts = len(game.posts)
-        tab.touchscreen.tap(*spot_of(tab, owner))
-        soon(tab, f"page.game.target === {owner}")
+        tap(tab, spot_of(tab, owner), until=f"page.game.target === {owner}")
         assert len(game.posts) == posts  # chosen, and not yet sent
-        pass_tick(tab, tap("#send"))
+        pass_tick(tab, touching("#send"))
 
-    assert play_out(tab, tap("#hold"), attack) >= {2, FREE}
+    assert play_out(tab, touching("#hold"), attack) >= {2, FREE}
     soon(tab, "element('ending').open")
     tab.evaluate("page.speed = 0")  # so that it never plays to the end
-    tab.touchscreen.tap(*middle_of_element(tab, "#ending button[value='again']"))
-    soon(tab, "!page.game && page.isPlaying")
+    tap(tab, "#ending button[value='again']", until="!page.game && page.isPlaying")
     replay = replay_of(game)
     assert replay.is_over
     assert {target for _, target, _ in launches_of(replay)} == {FREE, 2}
@@ -546,8 +550,7 @@ def test_a_page_that_is_loaded_again_joins_at_the_present_tick(play):
     tab.reload()
     ready(tab)
     assert tab.evaluate("[page.game.now.tick, page.film.lastTick, page.film.ticks[page.frame]]") == [50] * 3
-    frame = game.session._game.state.owner[0, 1:-1, 1:-1]
-    np.testing.assert_array_equal(board_of(tab), frame)
+    np.testing.assert_array_equal(board_of(tab), game.session._game.state.owner[0, 1:-1, 1:-1])
     hold_until_legal(tab)
     pass_tick(tab, lambda: tab.keyboard.press("n"))
     assert now(game.session)["attacks"]
@@ -558,18 +561,15 @@ def test_the_page_asks_its_own_server_alone(play):
     tab, game = play()
     pass_tick(tab, lambda: tab.keyboard.press("h"))
     url = game.server.url
-    asked = {request.url for request in tab.requests()}
-    assert asked == {url, f"{url}film", f"{url}seat", f"{url}act"}
+    assert {request.url for request in tab.requests()} == {url, f"{url}film", f"{url}seat", f"{url}act"}
 
 
 def test_spectators_watch_bots_and_can_pause(play):
     tab, game = play(people=(0,), seats=("novice", "novice", "turtle", "banker"), pace=20, config=LONG)
     soon(tab, "page.game.now.tick >= 20")
     assert text_of(tab, "#me b") == "You watch"
-    tab.mouse.click(*spot_of(tab, 2))
-    soon(tab, "page.followed === 2")
-    tab.keyboard.press("n")
-    soon(tab, "element('said').textContent === 'free land: you are a spectator.'")
+    click(tab, spot_of(tab, 2), until="page.followed === 2")
+    press(tab, "n", until="element('said').textContent === 'free land: you are a spectator.'")
     pause(tab, game.session, is_paused=True)
     assert len(game.posts) == 1
 
@@ -589,8 +589,7 @@ def test_the_advisor_is_asked_by_a_key_and_shown_as_bars(play, replay_of):
     tab, game = play(advisor=Network(TRAINED / "network.safetensors"))
     assert "advice" not in now(game.session)["panels"]
     pass_tick(tab, lambda: tab.keyboard.press("n"))
-    tab.keyboard.press("p")
-    soon(tab, "!element('advice').hidden")
+    press(tab, "p", until="!element('advice').hidden")
     for _ in range(12):
         report = now(game.session)["panels"]["advice"]
         settle(tab)
@@ -602,8 +601,7 @@ def test_the_advisor_is_asked_by_a_key_and_shown_as_bars(play, replay_of):
         pass_tick(tab, lambda: tab.keyboard.press("h"))
     assert text_of(tab, "#advice h2").startswith("What net:")
     assert tab.evaluate("element('advise').getAttribute('aria-pressed')") == "true"
-    tab.keyboard.press("p")
-    soon(tab, "element('advice').hidden")
+    press(tab, "p", until="element('advice').hidden")
     assert "advice" not in now(game.session)["panels"]
     assert launches_of(replay_of(game)) == [(0, FREE, FRACTIONS[6])]
 
@@ -612,8 +610,11 @@ def test_the_view_of_an_agent_is_shown_by_a_key(play):
     tab, game = play(advisor="upstart-1", config=territorial.GameConfig(height=40, width=40, num_players=4))
     for _ in range(3):
         pass_tick(tab, lambda: tab.keyboard.press("n") if is_legal(tab) else tab.keyboard.press("h"))
-    tab.keyboard.press("o")
-    soon(tab, "!element('agent_view').hidden && document.querySelectorAll('#agent_view canvas').length === 6")
+    press(
+        tab,
+        "o",
+        until="!element('agent_view').hidden && document.querySelectorAll('#agent_view canvas').length === 6",
+    )
     settle(tab)
     report = now(game.session)["panels"]["agent_view"]
     rows = tab.evaluate(
@@ -632,15 +633,13 @@ def test_the_view_of_an_agent_is_shown_by_a_key(play):
     )
     assert bytes(level) == base64.b64decode(report["planes"]["data"][0])
     assert max(level) > 0
-    tab.keyboard.press("o")
-    soon(tab, "element('agent_view').hidden")
+    press(tab, "o", until="element('agent_view').hidden")
 
 
 def test_panels_are_opened_by_taps_and_stay_open_when_the_page_is_loaded_again(play):
     tab, game = play(advisor=Network(TRAINED / "network.safetensors"), window=PHONE)  # a long name
     for button, panel in (("advise", "advice"), ("see", "agent_view")):
-        tab.touchscreen.tap(*middle_of_element(tab, f"#{button}"))
-        soon(tab, f"!element('{panel}').hidden")
+        tap(tab, f"#{button}", until=f"!element('{panel}').hidden")
     assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     tab.reload()
     ready(tab)

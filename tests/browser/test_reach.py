@@ -5,7 +5,16 @@ import pytest
 
 from tests.browser.chromium import PHONE, soon
 from tests.browser.games import SMALL_SEATS, full_game, small_game
-from tests.browser.support import assert_in_the_middle, box_of, middle_of, place_of, rows_of, settle
+from tests.browser.support import (
+    assert_in_the_middle,
+    box_of,
+    middle_of,
+    place_of,
+    press,
+    rows_of,
+    settle,
+    tap,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -25,8 +34,7 @@ def test_the_tip_tells_of_the_moment_that_is_shown(small):
     seat = int(late.owner[row, column])
     settle(small, f"page.seek({late.tick})")  # the pointer rests
     soon(small, f"element('tip').textContent.startsWith('P{seat} {SMALL_SEATS[seat - 1]}')")
-    small.keyboard.press("Home")
-    soon(small, "element('tip').textContent.startsWith('free land')")
+    press(small, "Home", until="element('tip').textContent.startsWith('free land')")
 
 
 def test_the_tip_tells_of_what_lies_under_a_resting_pointer_after_a_zoom(small):
@@ -34,8 +42,7 @@ def test_the_tip_tells_of_what_lies_under_a_resting_pointer_after_a_zoom(small):
     x, y = box["left"] + box["width"] / 4, box["top"] + box["height"] / 2
     small.mouse.move(x, y)
     soon(small, "!element('tip').hidden")
-    small.keyboard.press("+")
-    small.keyboard.press("+")
+    press(small, "+", "+")
     settle(small)
     spot = small.evaluate(f"page.view.cellAt({x - box['left']}, {y - box['top']})")
     soon(small, f"element('tip').textContent.includes('(row {spot['row']}, column {spot['column']})')")
@@ -71,20 +78,16 @@ def test_the_standings_are_reached_and_used_by_keyboard(full):
     seats = [seat for seat, _, _ in rows_of(full)]
     focused = "Number(document.activeElement.dataset.seat)"
     assert full.evaluate(focused) == seats[0]
-    full.keyboard.press("Enter")
-    soon(full, f"page.followed === {seats[0]}")
+    press(full, "Enter", until=f"page.followed === {seats[0]}")
     assert full.evaluate("document.activeElement.getAttribute('aria-pressed')") == "true"
-    full.keyboard.press("ArrowDown")
-    full.keyboard.press("ArrowDown")
-    soon(full, f"page.followed === {seats[2]} && {focused} === {seats[2]}")
+    press(full, "ArrowDown", "ArrowDown", until=f"page.followed === {seats[2]} && {focused} === {seats[2]}")
     settle(full, "page.seek(5000)")  # the rows change places, and the focus stays
     assert full.evaluate(focused) == seats[2]
     full.keyboard.press("Tab")
     assert not full.evaluate("document.activeElement.matches('.rows .row')")  # one stop, not 32
     full.keyboard.press("Shift+Tab")
     assert full.evaluate(focused) == seats[2]
-    full.keyboard.press("Space")
-    soon(full, "page.followed === 0")
+    press(full, "Space", until="page.followed === 0")
 
 
 @pytest.mark.parametrize(("width", "height"), [(390, 844), (844, 390)])
@@ -116,9 +119,7 @@ def test_following_moves_the_list_and_leaves_the_board(show, width, height):
 
 def test_a_finger_follows_who_it_taps(show):
     frames, film = small_game()
-    small = show(film, **PHONE)
-    frame = frames[len(frames) // 3]
+    small, frame = show(film, **PHONE), frames[len(frames) // 3]
     settle(small, f"page.seek({frame.tick})")
     seat = int(frame.land.argmax()) + 1
-    small.touchscreen.tap(*place_of(small, *middle_of(frame.owner, seat)))
-    soon(small, f"page.followed === {seat}")
+    tap(small, place_of(small, *middle_of(frame.owner, seat)), until=f"page.followed === {seat}")

@@ -16,16 +16,23 @@ import territorial
 from territorial.constants import FRACTIONS
 from territorial.replay import Replay
 from tests.browser.chromium import PHONE, leave, soon
-from tests.browser.support import board_of, box_of, middle_of_element, pass_tick, place_of, text_of
+from tests.browser.support import (
+    board_of,
+    box_of,
+    click,
+    evaluate,
+    pass_tick,
+    place_of,
+    press,
+    tap,
+    text_of,
+)
 from tests.browser.test_play_page import launches_of
 from tests.play.sessions import FREE
 from tests.play.test_session import DEADLY, LONG
 
 pytestmark = pytest.mark.browser
 
-PLAY = [sys.executable, "-m", "territorial", "play", "--no-open", "--port", "0", "--pace", "step"]
-BOARD = ("--set", "height=32", "--set", "width=32", "--set", "max_ticks=300")
-SMALL = [*BOARD, "--num-players", "2", "--seed", "7"]
 STORED = "localStorage.territorial ??= JSON.stringify({ level: 'hard', players: 9, another: true })"
 NO_STORE = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('it is off'); } })"
 # A page that has not begun anew and its server hear nothing of each other until the test calls `letGo()`.
@@ -39,7 +46,19 @@ ENDED = "page.film.isComplete && element('ending').open && [page.film.header.tit
 def command(folder, *arguments, people=1):
     """Run `territorial play` on a small map; give its addresses and the list of what it says at last."""
     with subprocess.Popen(
-        [*PLAY, *SMALL, "--people", str(people), *arguments],
+        [
+            *[sys.executable, "-m", "territorial", "play", "--no-open", "--port", "0", "--pace", "step"],
+            *[
+                *("--set", "height=32", "--set", "width=32", "--set", "max_ticks=300"),
+                "--num-players",
+                "2",
+                "--seed",
+                "7",
+            ],
+            "--people",
+            str(people),
+            *arguments,
+        ],
         cwd=folder,
         env=os.environ | {"PYTHONPATH": str(Path(territorial.__file__).parents[1])},
         stdout=subprocess.PIPE,
@@ -55,14 +74,6 @@ def command(folder, *arguments, people=1):
     assert process.returncode == 0
 
 
-def by_mouse(tab, selector):
-    tab.mouse.click(*middle_of_element(tab, selector))
-
-
-def by_touch(tab, selector):
-    tab.touchscreen.tap(*middle_of_element(tab, selector))
-
-
 def by_keyboard(tab, selector):
     """Go to an element, with the arrows within a group, and press it unless that has chosen it."""
     while not tab.evaluate(f"document.activeElement.matches({selector!r})"):
@@ -73,28 +84,31 @@ def by_keyboard(tab, selector):
 
 
 @pytest.mark.parametrize(
-    ("press", "window", "first", "level"),
+    ("choose", "window", "first", "level"),
     [
         pytest.param(
-            by_mouse,
+            click,
             *({}, STORED, "hard"),
             marks=pytest.mark.quick,
         ),
         (by_keyboard, {}, STORED, "hard"),
         (
-            by_touch,
+            tap,
             *(PHONE, NO_STORE, "easy"),
         ),
     ],
 )
-def test_from_the_start_card_to_the_end_card_and_once_more(open_page, tmp_path, press, window, first, level):
+def test_from_the_start_card_to_the_end_card_and_once_more(open_page, tmp_path, choose, window, first, level):
     """By the command itself, which begins with what the browser remembers, but for what its options say."""
     with command(tmp_path) as ([url], lines):
         tab = open_page(url, HELD + first, **window)
         soon(tab, "element('start').open")
         tab.keyboard.press("Escape")  # loses nothing while there is no game
-        tab.evaluate("letGo()")
-        soon(tab, "element('start').open && !document.querySelector('#start fieldset').disabled")
+        evaluate(
+            tab,
+            "letGo()",
+            until="element('start').open && !document.querySelector('#start fieldset').disabled",
+        )
         values = "page.start.form.elements.{0}.value".format
         assert tab.evaluate(f"[{values('level')}, {values('players')}, page.game.now.tick]") == [
             level,
@@ -102,26 +116,24 @@ def test_from_the_start_card_to_the_end_card_and_once_more(open_page, tmp_path, 
             0,
         ]
         tab.evaluate(f"{values('name')} = 'Ada'")
-        press(tab, "#start [value=normal]")
+        choose(tab, "#start [value=normal]")
         with tab.expect_event("load"):
-            press(tab, "#start [type=submit]")
+            choose(tab, "#start [type=submit]")
         soon(tab, "page.game?.now && page.painter && page.game.whyNot(0) === ''")
-        tab.keyboard.press("n")
-        soon(tab, "page.game.now.tick > 0")
+        press(tab, "n", until="page.game.now.tick > 0")
         tab.evaluate("page.game.setPace(1000)")
         assert soon(tab, ENDED) == ["You against 1 normal bot, game 2", "normal"]
         path = Path(text_of(tab, "#ending code"))
         assert re.match(r"(You win|The end: place 2).+ of the land\.", text_of(tab, "#ending"), re.DOTALL)
         with tab.expect_download() as download:
-            press(tab, "#ending a")
+            choose(tab, "#ending a")
         assert download.value.suggested_filename == path.name
         assert Path(download.value.path()).read_bytes() == path.read_bytes()
         other = tab.evaluate("otherLevel(page.game)")
         with tab.expect_event("load"):
-            press(tab, "#ending [value=next]")
+            choose(tab, "#ending [value=next]")
         assert soon(tab, ENDED) == [f"You against 1 {other} bot, game 3", other]
-        tab.keyboard.press("y")
-        soon(tab, f"element('start').open && {values('level')} === levelAfter(page.game)")
+        press(tab, "y", until=f"element('start').open && {values('level')} === levelAfter(page.game)")
         assert "300" in text_of(tab, "#start .goal")
         leave(tab)
     replay = Replay.load(path)
@@ -136,8 +148,7 @@ def test_the_wait_takes_no_keys_and_a_refused_wish_keeps_what_was_typed(play):
     last = {"level": "easy", "players": 4, "map": "Atlantis", "name": "Ada", "seed": "3"}
     tab, _ = play(card=last | {"levels": ["easy"], "maps": ["Atlantis"], "given": {}}, is_paused=True)
     tab.evaluate(f"page.start.form.elements.name.value = 'Bea'; {HELD} 0")
-    tab.keyboard.press("Enter")
-    soon(tab, "!document.querySelector('#start .waiting').hidden")
+    press(tab, "Enter", until="!document.querySelector('#start .waiting').hidden")
     for key in ("Space", "]", "Escape"):
         tab.keyboard.press(key)
     tab.evaluate("letGo()")
@@ -154,8 +165,9 @@ def test_one_sees_where_one_is_until_the_game_is_under_way(play):
     box, place = box_of(tab, "element('you')"), place_of(tab, *np.argwhere(board_of(tab) == 1).mean(0))
     np.testing.assert_allclose([box["x"], box["y"]], place, atol=1)
     tab.keyboard.press("Space")
-    tab.evaluate("page.game.setPace(1000)")
-    soon(tab, "page.game.now.tick > MARKED_TICKS && element('you').hidden")
+    evaluate(
+        tab, "page.game.setPace(1000)", until="page.game.now.tick > MARKED_TICKS && element('you').hidden"
+    )
 
 
 def test_the_end_card_says_what_was_best_before_and_the_result_chooses_the_level(play):
@@ -197,19 +209,19 @@ def test_two_people_play_from_the_lobby_to_the_end_and_once_more(open_page, tmp_
         for tab, name in ((host, "Ada"), (guest, "Bob")):
             soon(tab, "page.game.now && !document.querySelector('#start fieldset').disabled")
             tab.fill("#start [name=name]", name)
-        by_touch(guest, "#start [type=submit]")
+        tap(guest, "#start [type=submit]")
         soon(host, "document.querySelector('.people').textContent.endsWith('Bobreadyperson 3not there')")
         with host.expect_event("load"), guest.expect_event("load"):
-            by_mouse(host, "#ready")  # now all are who are there
+            click(host, "#ready")  # now all are who are there
 
         for tab, begun in ((host, "P1 Adafalse"), (guest, "P2 Bobtrue")):
             soon(tab, f"document.querySelector('#me b').textContent + element('pace').disabled === '{begun}'")
         for act, tab, report in (
             (lambda: host.keyboard.press("n"), host, "Waiting for Bob."),
-            (lambda: pass_tick(guest, lambda: by_touch(guest, "#send")), host, ""),
-            (lambda: by_touch(guest, "#pause"), host, "Bob asks for a pause. Press pause to agree."),
+            (lambda: pass_tick(guest, lambda: tap(guest, "#send")), host, ""),
+            (lambda: tap(guest, "#pause"), host, "Bob asks for a pause. Press pause to agree."),
             (lambda: host.keyboard.press("Space"), guest, "Paused by all; anyone can go on."),
-            (lambda: by_touch(guest, "#pause"), host, ""),
+            (lambda: tap(guest, "#pause"), host, ""),
             (lambda: guest.goto("about:blank"), host, "Bob has left, and may come back."),
             (lambda: pass_tick(host, lambda: host.keyboard.press("h")) or guest.goto(urls[1]), host, ""),
             (lambda: host.evaluate("page.game.setPace(1000)"), host, ""),
@@ -221,10 +233,9 @@ def test_two_people_play_from_the_lobby_to_the_end_and_once_more(open_page, tmp_
         replay = Replay.load(text_of(host, "#ending code"))
         assert (replay.names, replay.is_over) == (("Ada", "Bob", "very_easy"), True)
 
-        by_mouse(host, "#ending [value=same]")
-        soon(host, "element('start').open")
+        click(host, "#ending [value=same]", until="element('start').open")
         with guest.expect_event("load"):
-            by_mouse(host, "#start [type=submit]")
+            click(host, "#start [type=submit]")
         for tab in (guest, host):
             soon(tab, "page.film?.header?.title.endsWith(', game 3')")
             leave(tab)

@@ -16,7 +16,17 @@ from tests.browser.games import (
     full_game,
     small_game,
 )
-from tests.browser.support import board_of, box_of, serving, settle, stop_clock, text_of
+from tests.browser.support import (
+    board_of,
+    box_of,
+    click,
+    evaluate,
+    press,
+    serving,
+    settle,
+    stop_clock,
+    text_of,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -53,8 +63,7 @@ def test_deaths_and_changes_of_leader_are_marked(full):
     x, y = box["left"] + 8 + (box["width"] - 16) * tick / last.tick, box["top"] + 8
     full.mouse.move(x, y)
     soon(full, f"element('tip').textContent === 'tick {tick:,}: {name(seat)} is out'")
-    full.mouse.click(x, y)
-    soon(full, f"page.tick === {tick}")
+    click(full, (x, y), until=f"page.tick === {tick}")
 
 
 def test_highlights_are_the_largest_swing_and_the_closest_fight(full):
@@ -77,10 +86,11 @@ def test_highlights_are_the_largest_swing_and_the_closest_fight(full):
     assert texts["largest swing"] == (tick, f"largest swing: {name(seat)} gains {share:.1f}%")
     assert texts["closest fight"] == closest_fight(frames)
     assert highlights[-1] == {"tick": frames[-1].tick, "text": "the end"}
-    full.evaluate(
-        f"element('highlights').value = '{tick}', element('highlights').dispatchEvent(new Event('change'))"
+    evaluate(
+        full,
+        f"element('highlights').value = '{tick}', element('highlights').dispatchEvent(new Event('change'))",
+        until=f"page.tick === {tick}",
     )
-    soon(full, f"page.tick === {tick}")
 
 
 def closest_fight(frames):
@@ -108,15 +118,13 @@ def test_a_link_leads_to_a_tick_and_a_seat(open_page, tmp_path):
     tab = open_page((tmp_path / "game.html").as_uri() + "#t=1600&follow=7")
     soon(tab, "page.film.isComplete && page.tick === 1600 && page.followed === 7 && !page.isPlaying")
     assert text_of(tab, "#clock") == "tick 1,600 of 5,066"
-    tab.evaluate("location.hash = '#t=320'")
-    soon(tab, "page.tick === 320 && page.followed === 7")
+    evaluate(tab, "location.hash = '#t=320'", until="page.tick === 320 && page.followed === 7")
     tab.evaluate("location.hash = '#t=x&follow=99'")  # neither is there
     settle(tab)
     assert tab.evaluate("[page.tick, page.followed]") == [320, 7]
     settle(tab, "page.seek(905)")
     stop_clock(tab)
-    tab.keyboard.press("k")
-    soon(tab, "location.hash === '#t=900&follow=7'")
+    press(tab, "k", until="location.hash === '#t=900&follow=7'")
     assert "moment" in soon(tab, "!element('status').hidden && element('status').textContent")
 
 
@@ -164,22 +172,19 @@ def test_at_the_live_end_one_stays_there_until_one_goes_elsewhere(open_page):
         soon(tab, "page.film.length === 20 && !element('live').hidden")
         settle(tab, "page.seek(0)")  # where it is live already if the first frame came in alone
         assert not tab.evaluate("page.isLive")
-        tab.evaluate("element('live').click()")
-        soon(tab, "page.isLive && page.frame === 19")
+        evaluate(tab, "element('live').click()", until="page.isLive && page.frame === 19")
         np.testing.assert_array_equal(board_of(tab), frames[19].owner)
         assert tab.evaluate("page.isPlaying")  # it waits
         soon(tab, "element('status').textContent === 'Live: the game is being played.'")
         assert tab.evaluate("element('live').getAttribute('aria-pressed')") == "true"
         send(40)
         soon(tab, "page.frame === 59")
-        tab.keyboard.press(",")
-        soon(tab, "page.frame === 58 && !page.isLive && !page.isPlaying")
+        press(tab, ",", until="page.frame === 58 && !page.isLive && !page.isPlaying")
         send(10)
         soon(tab, "page.film.length === 70")
         settle(tab)
         assert tab.evaluate("page.frame") == 58  # looking back is not disturbed
-        tab.keyboard.press("End")
-        soon(tab, "page.isLive && page.frame === 69")
+        press(tab, "End", until="page.isLive && page.frame === 69")
         send(len(frames) - 70 + 1)  # and the end
         feed.close()
         soon(tab, "page.film.isComplete && !page.isPlaying && element('live').hidden")

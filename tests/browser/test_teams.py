@@ -8,10 +8,11 @@ import pytest
 from territorial.browser.film import film_header, write_film
 from territorial.render.colors import VIEWS, player_colors, seen
 from territorial.replay import Replay
-from tests.browser.chromium import PHONE, soon
+from tests.browser.chromium import PHONE
 from tests.browser.support import (
     assert_soon,
     board_of,
+    evaluate,
     middle_of_element,
     pass_tick,
     pixels_of,
@@ -64,8 +65,7 @@ def test_the_standings_are_grouped(tab):
     assert [int(re.search(r"team (\d)", head)[1]) for head in heads] == order
     seats = [int(re.match(r"P(\d)", line)[1]) for line in lines if "team" not in line]
     assert [TEAMS[seat - 1] for seat in seats] == [team for team in order for _ in range(2)]
-    total = int((frames[60].owner != 255).sum())
-    assert f"{1000 * land[order[0]] // total / 10:.1f}%" in heads[0]
+    assert f"{1000 * land[order[0]] // int((frames[60].owner != 255).sum()) / 10:.1f}%" in heads[0]
     assert text_of(tab, "#left") == "6 of 6 in 3 teams"
     assert "in 3 teams" in text_of(tab, "#about")
     assert tab.evaluate("getComputedStyle(document.querySelector('#manual .of-teams')).display") == "block"
@@ -207,11 +207,12 @@ def test_an_ally_that_is_full_says_why_not(play):
 
 def test_own_land_and_that_of_allies_have_patterns_for_eyes_of_every_kind_and_labels_have_teams(play):
     tab, _ = play(config=TEAM_GAME)
-    tab.evaluate(
+    evaluate(
+        tab,
         "[page.texts = [], page.overlay.labels.context.fillText = (text) => page.texts.push(text), "
-        "page.showDensity()]"
+        "page.showDensity()]",
+        until="page.texts.some((text) => text.startsWith('T1 P3')) && page.painter.patterns[1]",
     )
-    soon(tab, "page.texts.some((text) => text.startsWith('T1 P3')) && page.painter.patterns[1]")
     settle(tab)
     pixels, size = pixels_of(tab), tab.evaluate("page.painter.size")
     owner = board_of(tab).repeat(size, 0).repeat(size, 1)
@@ -223,8 +224,13 @@ def test_own_land_and_that_of_allies_have_patterns_for_eyes_of_every_kind_and_la
     colors = np.vstack(
         [player_colors(250), *(player_colors(250, np.arange(250) % n + 1) for n in (2, 5, 50))]
     )
-    words = (colors.astype(np.uint32) << (0, 8, 16)).sum(1) | 255 << 24
-    inks = np.array(tab.evaluate("(words) => words.map(inkOf)", words.tolist()), np.uint32)
+    inks = np.array(
+        tab.evaluate(
+            "(words) => words.map(inkOf)",
+            ((colors.astype(np.uint32) << (0, 8, 16)).sum(1) | 255 << 24).tolist(),
+        ),
+        np.uint32,
+    )
     for view in VIEWS:
         light, dark = (seen(rgb, view)[:, 0] for rgb in (colors, inks.view(np.uint8).reshape(-1, 4)[:, :3]))
         assert np.abs(light - dark).min() > 15, view  # of 100, from black to white

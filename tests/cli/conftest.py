@@ -12,8 +12,7 @@ def run(capsys):
     """Return what runs a command, and returns its exit code, what it printed, and what it said on stderr."""
 
     def run(*arguments):
-        code = cli.main([*map(str, arguments)])
-        return (code, *capsys.readouterr())
+        return (cli.main([*map(str, arguments)]), *capsys.readouterr())
 
     return run
 

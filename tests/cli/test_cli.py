@@ -26,10 +26,9 @@ SMALL = ["--height", "32", "--width", "48", "--num-players", "4", "--max-ticks",
 
 def fresh_python(program: str) -> str:
     """Run a program in a fresh Python on this very package, and return what it printed."""
-    home = str(Path(territorial.__file__).parents[1])
     return subprocess.run(
         [sys.executable, "-c", program],
-        env=os.environ | {"PYTHONPATH": home},
+        env=os.environ | {"PYTHONPATH": str(Path(territorial.__file__).parents[1])},
         check=True,
         stdout=subprocess.PIPE,
         text=True,
@@ -109,8 +108,7 @@ def test_play_leaves_an_animation_that_shows_the_game(run, done, tmp_path, monke
 def test_set_reaches_every_field():
     def config_with(*assignments):
         extra = [part for assignment in assignments for part in ("--set", assignment)]
-        parsed = cli.make_parser().parse_args(["demo", "--num-players", "4", *extra])
-        return config_of(parsed)
+        return config_of(cli.make_parser().parse_args(["demo", "--num-players", "4", *extra]))
 
     given = ([], ["teams=none"], ["teams=2"], ["teams=1, 2,2,1", "team_spawns=together"])
     assert [config_with(*one).teams for one in given] == [None, None, 2, (1, 2, 2, 1)]
@@ -154,8 +152,7 @@ def test_bench_writes_all_figures_and_prints_them(done, tmp_path):
     assert set(found["versions"]) >= {"territorial-env", "python", "numpy", "numba", "llvmlite"}
     assert set(found["machine"]) >= {"cpu", "cores", "usable_cores", "system"}
     config = territorial.GameConfig(height=32, width=48, num_players=4, max_ticks=1500)
-    assert found["config_digest"] == config.hexdigest
-    assert (found["num_games"], found["num_threads"]) == (3, 2)
+    assert (found["config_digest"], found["num_games"], found["num_threads"]) == (config.hexdigest, 3, 2)
     assert "3 games, 2 thread(s), stacks of 4 boards" in out
     assert "chunk 7 of 7" in err
 

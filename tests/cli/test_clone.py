@@ -28,10 +28,6 @@ def test_without_pytorch_it_says_what_to_install(done, tmp_path, monkeypatch):
     assert "cloning needs PyTorch: pip install 'territorial-env[torch]'" in err
 
 
-def test_a_folder_without_a_data_set_is_named(done, tmp_path):
-    assert "argument DATASET: '" in done("clone", tmp_path / "nothing", tmp_path / "clone", code=2)[1]
-
-
 def test_a_folder_that_another_process_clones_in_is_refused(tmp_path):
     with one_writer(tmp_path / ".writer"):
         refused(tmp_path, r"another process writes there \(process \d+ on ")

@@ -106,8 +106,7 @@ def test_a_closed_stdout_is_told_before_anything_is_done(capsys, monkeypatch, ve
 
 def test_a_closed_stderr_is_done_without(capsys, monkeypatch, at_work):
     monkeypatch.setattr(sys, "stderr", None)
-    assert cli.main(["demo", *ARGUMENTS["demo"]]) == 0
-    assert cli.main(["demo", "--height", "1"]) == 2
+    assert (cli.main(["demo", *ARGUMENTS["demo"]]), cli.main(["demo", "--height", "1"])) == (0, 2)
     sys.stderr.close()
     monkeypatch.undo()
     assert "ticks/s" in capsys.readouterr().out
@@ -116,8 +115,7 @@ def test_a_closed_stderr_is_done_without(capsys, monkeypatch, at_work):
 def test_another_error_of_the_system_is_a_line_as_well(capsys, monkeypatch):
     for error in (OSError(5, "Input/output error", "some file"), BrokenPipeError(32, "Broken pipe")):
         monkeypatch.setattr(bench, "measure", Mock(side_effect=error))
-        assert cli.main(["bench"]) == 1
-        assert capsys.readouterr().err == f"territorial bench: error: {error}\n"
+        assert (cli.main(["bench"]), capsys.readouterr().err) == (1, f"territorial bench: error: {error}\n")
 
 
 def test_a_wrong_argument_stays_the_reason_where_stdout_is_broken_too(capsys, monkeypatch):

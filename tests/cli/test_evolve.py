@@ -32,8 +32,7 @@ def test_it_writes_a_style_that_takes_seats(capsys: Any, done: Any, tmp_path: Pa
     assert (result["settings"]["seed"], result["settings"]["config"]["num_maps"]) == (3, 16)
     assert result["processor_seconds"] == sum(done["processor_seconds"] for done in result["history"]) > 0
     assert {"revision", "versions", "machine"} <= set(result)
-    seats = f"style:{folder}/{STYLE},banker"
-    assert main(["demo", "--no-picture", *SMALL[:8], "--seats", seats]) == 0
+    assert main(["demo", "--no-picture", *SMALL[:8], "--seats", f"style:{folder}/{STYLE},banker"]) == 0
     assert "found-1" in capsys.readouterr().out
 
 
@@ -60,23 +59,6 @@ def test_an_interruption_leaves_what_there_is(
     assert out == ""
     assert "interrupted\nall generations that have ended are kept; the same command resumes" in err
     assert len(json.loads((tmp_path / FILE).read_bytes())["history"]) == 2
-
-
-def test_what_cannot_be_is_a_usage_error(done: Any, tmp_path: Path) -> None:
-    folder = str(tmp_path / "found")
-    for options, message in (
-        (("--opponents", "bankr"), "did you mean 'banker"),
-        (("--opponents", "style:none.json"), "style:none.json"),
-        (("--style-seats", "9"), "style_seats is 9; it must be a whole number from 2 to 3"),
-        (("--population", "5"), "'5' is not a whole number from 6 to 10000"),
-        (("--minutes", "0"), "'0' is not a number of minutes from 0.001 to 100000"),
-        (("--minutes", "nan"), "'nan' is not a number of minutes from 0.001 to 100000"),
-        (("--name", "turtle-1"), "choose another name"),
-        (("--num-players", "1"), "'1' is not a whole number"),
-        (("--json", str(tmp_path)), "is a folder, not a file"),
-    ):
-        assert message in done("evolve", folder, *SMALL, *options, code=2)[1]
-        assert not Path(folder).exists()
 
 
 def test_a_folder_that_cannot_be_used_is_a_usage_error(run: Any, done: Any, tmp_path: Path) -> None:

@@ -29,8 +29,7 @@ def test_without_names_all_maps_are_listed_with_their_options(done):
 def test_the_list_as_json(result_of):
     result = result_of("info", "maps")
     assert [kind["name"] for kind in result["kinds"]] == list(KINDS)
-    islands = next(kind for kind in result["kinds"] if kind["name"] == "islands")
-    assert islands["options"][0] == {
+    assert next(kind for kind in result["kinds"] if kind["name"] == "islands")["options"][0] == {
         "name": "count",
         "default": "9",
         "allowed": "2 to 64",
@@ -56,8 +55,7 @@ def test_a_map_is_shown_with_what_there_is_to_know(done, monkeypatch):
     )
     assert facts[1].startswith("islands:count=3 of map_seed 8: ")
     drawn = [line for line in out.splitlines() if set(line) <= set("~.")]
-    assert len(drawn) == 2 * 14
-    assert set(map(len, drawn)) == {40}
+    assert (len(drawn), set(map(len, drawn))) == (2 * 14, {40})
 
 
 def test_the_facts_as_json(result_of):
@@ -112,8 +110,7 @@ def test_land_out_of_play_is_darker_in_a_picture():
 def test_a_picture_of_everything(result_of, tmp_path):
     path = tmp_path / "all.png"
     result = result_of("info", "maps", *SMALL, "--picture", str(path))
-    assert [one["name"] for one in result["maps"]] == [*KINDS, *LANDS]
-    assert result["picture"] == str(path)
+    assert ([one["name"] for one in result["maps"]], result["picture"]) == ([*KINDS, *LANDS], str(path))
     assert struct.unpack(">II", path.read_bytes()[16:24])[0] > 1000
 
 

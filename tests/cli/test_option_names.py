@@ -22,8 +22,7 @@ def parsers(parser: argparse.ArgumentParser, verb: str = "") -> Iterator[tuple[s
 
 def verbs() -> dict[str, argparse.ArgumentParser]:
     """Return the parsers of all verbs that can be loaded here."""
-    found = parsers(cli.make_parser())
-    return {verb: parser for verb, parser in found if parser.prefix_chars == "-"}
+    return {verb: parser for verb, parser in parsers(cli.make_parser()) if parser.prefix_chars == "-"}
 
 
 def options() -> Iterator[tuple[str, str, argparse.Action]]:

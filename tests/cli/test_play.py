@@ -209,8 +209,10 @@ def test_a_place_that_cannot_be_served_on_is_refused_before_anything_is_compiled
     monkeypatch.setattr(hosting, "begin", Mock(side_effect=AssertionError("it would compile")))
     with socket.create_server(("127.0.0.1", 0)) as taken:
         for where in (["--host", "192.0.2.1"], ["--port", str(taken.getsockname()[1])]):
-            assert cli.main(["play", *SMALL, "--no-open", *where]) == 2
-            assert "arguments --host, --port: cannot serve on" in capsys.readouterr().err
+            for verb in (["play", "--no-open"], ["watch"]):
+                assert cli.main([*verb, *SMALL, *where]) == 2
+                assert "arguments --host, --port: cannot serve on" in (err := capsys.readouterr().err)
+                assert ("--port" not in where) or "--port 0 takes a free port" in err
 
 
 def test_every_game_has_another_seed_unless_one_is_given(capsys, tmp_path, monkeypatch):

@@ -56,8 +56,7 @@ def test_it_verifies(game, run):
 
 
 def test_a_game_that_comes_out_differently_is_exit_code_1(game, run):
-    other = dataclasses.replace(Replay.load("territorial-5.replay"), seed=6)
-    other.save("territorial-5.replay")
+    dataclasses.replace(Replay.load("territorial-5.replay"), seed=6).save("territorial-5.replay")
     code, out, _ = run("replay", "territorial-5.replay", "--verify")
     assert (code, "NOT the same: the game differs at tick 200" in out) == (1, True)
     code, out, _ = run("replay", "territorial-5.replay", "--verify", "--json")
@@ -80,8 +79,7 @@ def test_a_moment_is_a_table_and_a_picture(game, run, done, tmp_path):
     assert width > height == 16 * 32
     arguments = ["replay", "territorial-5.replay", "--at", "110", "--picture", "then.png", "--json"]
     result = json.loads(run(*arguments)[1])
-    assert (tmp_path / "then.png").read_bytes() == png
-    assert result["picture"] == "then.png"
+    assert ((tmp_path / "then.png").read_bytes(), result["picture"]) == (png, "then.png")
     then = Replay.load("territorial-5.replay").seek(110).state
     assert [row["land"] for row in sorted(result["standings"], key=lambda row: row["seat"])] == then.land[
         0, 1:
@@ -105,10 +103,12 @@ def test_a_file_that_is_no_replay_is_exit_code_1_and_one_line(game, run, tmp_pat
         (b"GIF89a", "its first bytes are not"),
     ):
         (tmp_path / "bad.replay").write_bytes(content)
-        code, out, err = run("replay", "bad.replay", "--verify")
-        assert (code, out, len(err.splitlines())) == (1, "", 1)
-        assert reason in err
-        assert "'bad.replay'" in err
+        for command in (("replay", "bad.replay", "--verify"), ("watch", "bad.replay", "--page", "no.html")):
+            code, out, err = run(*command)
+            assert (code, out, len(err.splitlines())) == (1, "", 1)
+            assert reason in err
+            assert f"territorial {command[0]}: 'bad.replay': " in err
+    assert not (tmp_path / "no.html").exists()
 
 
 # ---- animations ------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from territorial.cli.standings import result_of, standings_of, standings_table, 
 from territorial.render import TextRenderer, draw_game, player_colors
 from territorial.render.figures import percent, standings
 from territorial.replay import LiveGame, Replay, frame_of
-from tests.episodes import advance
+from tests.episodes import advance, begun
 from tests.render.film_reader import read_film
 from tests.render.support import contains
 from tests.replay.team_games import CONFIG as TEAM_CONFIG
@@ -34,17 +34,14 @@ def stands_in(poster, row, texts, color):
 
 
 def game_of(seed=2):
-    game = VecGame(CONFIG, 1, seats=SEATS, autoreset="disabled", observe=False)
-    game.reset(seeds=[seed])
-    return game
+    return begun(VecGame(CONFIG, 1, seats=SEATS, autoreset="disabled", observe=False), seeds=[seed])
 
 
 @pytest.fixture(scope="module")
 def report():
     """A whole game: its end, its standings, and its film with a frame every 50 ticks."""
     game = game_of()
-    header = film_header(CONFIG, SEATS, "a game")
-    film = b"".join(write_film(header, LiveGame(game).frames(50)))
+    film = b"".join(write_film(film_header(CONFIG, SEATS, "a game"), LiveGame(game).frames(50)))
     return game, standings_of(game, SEATS), read_film(film)[1]
 
 
@@ -82,7 +79,6 @@ def test_tables_pictures_and_text_have_the_same_shares(report):
 
 
 def test_progress_and_json_have_them_too(capsys):
-    size = ["--height", "48", "--width", "56", "--num-players", "8", "--max-ticks", "3000"]
     arguments = [
         "demo",
         "--no-picture",
@@ -92,7 +88,7 @@ def test_progress_and_json_have_them_too(capsys):
         "0",
         "--seats",
         ",".join(SEATS),
-        *size,
+        *["--height", "48", "--width", "56", "--num-players", "8", "--max-ticks", "3000"],
         "--json",
     ]
     assert cli.main(arguments) == 0
@@ -108,8 +104,7 @@ def test_progress_and_json_have_them_too(capsys):
 
 
 def test_a_share_is_rounded_down_exactly():
-    rng = np.random.default_rng(0)
-    wholes = rng.integers(1, 2**20, 2000).tolist()
+    wholes = np.random.default_rng(0).integers(1, 2**20, 2000).tolist()
     for whole in wholes:
         for part in (0, whole // 3, whole - 1, whole):
             tenths = round(float(percent(part, whole)[:-1]) * 10)
@@ -184,8 +179,7 @@ def test_the_poster_has_teams():
     for _ in range(40):
         game.step()
         frames.append(frame_of(game))
-    rows = standings_of(game, ["x"] * 6)
-    picture = draw_poster("teams", LiveGame(game), frames, rows)
+    picture = draw_poster("teams", LiveGame(game), frames, standings_of(game, ["x"] * 6))
     for color in player_colors(6, TEAMS):
         assert (picture == color).all(axis=2).sum() > 100
 

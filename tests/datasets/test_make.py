@@ -119,8 +119,7 @@ def test_a_style_that_has_changed_since_is_refused(tmp_path: Path) -> None:
     """Its file may be another by now, and its name the same."""
 
     def add(games: int, interval: int) -> Any:
-        style = Style(name="mine-1", interval=interval)
-        seats = ["banker", style, "upstart-1"]
+        seats = ["banker", Style(name="mine-1", interval=interval), "upstart-1"]
         return make(tmp_path, CONFIG, seats, games=games, games_per_shard=1, processes=1).recipe
 
     assert add(1, 50).code == {"mine-1": Style(name="mine-1", interval=50).digest}

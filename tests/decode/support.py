@@ -142,8 +142,7 @@ def slow_semantic(codes, seat, layout, players, borders, hard_cap):
         neutral, own, blocked = frame == 0, frame == seat, frame == num_players + 1
         others = ~(neutral | own | blocked)
         if layout.teams:
-            allies = [t for t in range(1, num_players + 1) if borders[ALLY, seat, t]]
-            allied = np.isin(frame, allies)
+            allied = np.isin(frame, [t for t in range(1, num_players + 1) if borders[ALLY, seat, t]])
             planes += [own, neutral, others & ~allied, blocked, allied]
         else:
             planes += [own, neutral, others, blocked]

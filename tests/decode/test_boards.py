@@ -153,8 +153,7 @@ def test_levels_stand_for_255ths():
 
 
 def test_action_masks_have_a_bit_for_every_owner_that_an_action_names():
-    rng = np.random.default_rng(0)
-    masks = rng.integers(0, 256, (3, 7, 2)).astype(np.uint8)
+    masks = np.random.default_rng(0).integers(0, 256, (3, 7, 2)).astype(np.uint8)
     seats, games = np.repeat(np.arange(1, 8), 3), np.tile(np.arange(3), 7)
     shown = Decoder(SMALL).action_mask(masks, seats, games)
     assert shown.dtype == np.int8

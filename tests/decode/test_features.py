@@ -104,8 +104,7 @@ def test_no_feature_leaves_its_bounds(changes):
         assert (state >= 0).all()
         beyond = np.argwhere(state > decoder.state_high)
         assert not len(beyond), state_names(config)[beyond[0][1]]
-        features = decoder(tables.players, tables.borders, tables.globals)
-        assert (features <= decoder.high).all()
+        assert (decoder(tables.players, tables.borders, tables.globals) <= decoder.high).all()
     assert (decoder.high > 0).all()
     assert decoder.high.max() == decoder.state_high.max() == LARGEST
 

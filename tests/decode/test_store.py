@@ -13,6 +13,7 @@ from territorial.decode.store import FrameStore, key_bytes
 from territorial.observation.layout import NEW_GAME, NOT_LISTED, ObsLayout
 from tests.decode.streams import Boards, Stream
 from tests.env.copies import WAYS
+from tests.episodes import begun
 
 FRAMES = 4
 SMALL = ObsLayout(height=16, width=21, num_players=5, frames=FRAMES)
@@ -34,8 +35,7 @@ def everything(store, frames=1):
     """Return all games and times that are there with so many frames, in an order of no meaning."""
     pairs = [(k, t) for t in range(store.first, store.end) for k in range(store.num_games)]
     whole = [pair for pair in pairs if is_there(store, *pair, frames)]
-    order = np.random.default_rng(0).permutation(len(whole))
-    return np.array(whole, np.int64).reshape(-1, 2)[order].T
+    return np.array(whole, np.int64).reshape(-1, 2)[np.random.default_rng(0).permutation(len(whole))].T
 
 
 def is_there(store, game, time, frames):
@@ -74,8 +74,7 @@ def test_every_stack_comes_back_as_it_was_seen(name, key_every):
 
 
 def test_one_frame_of_an_environment_is_enough_for_stacks_of_more():
-    thin = ObsLayout(height=16, width=21, num_players=5, frames=1)
-    seen, store = [], FrameStore(thin, 2)
+    seen, store = [], FrameStore(ObsLayout(height=16, width=21, num_players=5, frames=1), 2)
     stream = Stream(SMALL, 2)
     for t in range(50):
         observations = stream.step() if t else stream.reset()
@@ -91,8 +90,7 @@ def test_in_a_long_game_nothing_is_forgotten_about_its_frames():
     games, times = np.arange(600) % 2, np.arange(600) // 2
     assert (store.planes(games, times) == seen[times, games]).all()
     store = FrameStore(SMALL, 2)
-    stream = Stream(SMALL, 2, new=0.0)
-    stream.reset()
+    stream = begun(Stream(SMALL, 2, new=0.0))
     for t in range(300):
         store.append(stream.step())
         assert is_there(store, 1, t, 16) == (t >= 15)
@@ -201,8 +199,7 @@ def test_a_store_without_a_whole_stack_has_nothing_to_draw():
     store = FrameStore(SMALL, 2)
     with pytest.raises(ValueError, match="no step with all of its 4 frames can be drawn from FrameStore"):
         store.sample(1, np.random.default_rng(0))
-    stream = Stream(SMALL, 2, new=0.0)
-    stream.reset()
+    stream = begun(Stream(SMALL, 2, new=0.0))
     for step in range(4):
         with pytest.raises(ValueError, match="no step with all of its 4 frames"):
             store.sample(1, np.random.default_rng(0))

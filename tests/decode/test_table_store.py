@@ -13,8 +13,7 @@ GAMES, NUMBERS, STEPS = 3, 50, 40
 
 def rows_of_games(changed=0.1, seed=0):
     """Rows of which some numbers change each step, to zeros of both signs and to what is no number, too."""
-    rng = np.random.default_rng(seed)
-    rows = np.zeros((STEPS, GAMES, NUMBERS), np.float32)
+    rng, rows = np.random.default_rng(seed), np.zeros((STEPS, GAMES, NUMBERS), np.float32)
     for t in range(STEPS):
         values = rng.choice(np.array([0.0, -0.0, np.nan, 1.5, rng.random()], np.float32), rows[t].shape)
         rows[t] = np.where(rng.random(rows[t].shape) < changed, values, rows[max(0, t - 1)])
@@ -68,8 +67,7 @@ def test_it_takes_the_bytes_of_what_changed():
 def test_a_store_since_a_step_goes_on_by_itself(step):
     rows = rows_of_games()
     whole = filled(rows[:-1])
-    since = whole.since(min(step, whole.end))
-    before = len(pickle.dumps(whole))
+    since, before = whole.since(min(step, whole.end)), len(pickle.dumps(whole))
     assert since.append(rows[-1]) == STEPS - 1
     assert_has(since, rows, min(step, STEPS - 1))
     assert len(pickle.dumps(whole)) == before
@@ -87,18 +85,25 @@ def test_copies_have_everything_and_go_on(copied):
     assert_has(empty, rows[:1])
 
 
-def test_what_does_not_fit_is_named():
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda store: store.rows([0, 0], [3, 40]),
+            IndexError,
+            r"times\[1\] is 40; the store has the times from 0 up to, but not including, 40",
+        ),
+        (lambda store: store.rows([-1], [3]), IndexError, r"games\[0\] is -1"),
+        (
+            lambda store: store.append(np.zeros((GAMES, NUMBERS))),
+            ValueError,
+            r"rows is float64 \(3, 50\); it must be an array of float32 \(3, 50\)",
+        ),
+        (lambda store: store.since(41), ValueError, "step is 41; it must be a whole number from 0 to 40"),
+    ],
+)
+def test_what_does_not_fit_is_named(call, error, message):
     store = filled(rows_of_games())
-    with pytest.raises(
-        IndexError, match=r"times\[1\] is 40; the store has the times from 0 up to, but not including, 40"
-    ):
-        store.rows([0, 0], [3, 40])
-    with pytest.raises(IndexError, match=r"games\[0\] is -1"):
-        store.rows([-1], [3])
-    with pytest.raises(
-        ValueError, match=r"rows is float64 \(3, 50\); it must be an array of float32 \(3, 50\)"
-    ):
-        store.append(np.zeros((GAMES, NUMBERS)))
-    with pytest.raises(ValueError, match="step is 41; it must be a whole number from 0 to 40"):
-        store.since(41)
+    with pytest.raises(error, match=message):
+        call(store)
     assert len(store) == STEPS

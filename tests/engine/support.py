@@ -14,7 +14,7 @@ import numpy as np
 from territorial import GameConfig, VecGame
 from territorial.constants import BLOCKED, MIN_SIDE
 from territorial.game.state import FIELDS
-from tests.episodes import random_actions
+from tests.episodes import begun, random_actions
 from tests.twin.invariants import slow_fronts, slow_needs
 
 __all__ = ["random_actions", "slow_fronts", "slow_needs"]  # counted and drawn there
@@ -74,8 +74,7 @@ def game_on(
         num_players = max(2, int(owner[owner != BLOCKED].max()))
     height, width = owner.shape
     config = GameConfig(height=height, width=width, num_players=num_players, map="open", **fields)
-    game = VecGame(config, 1, seats=seats, autoreset="disabled", observe=observe, frames=frames)
-    game.reset()
+    game = begun(VecGame(config, 1, seats=seats, autoreset="disabled", observe=observe, frames=frames))
     game.set_position(0, owner, troops=troops, pools=pools, peak=peak, next_step=next_step, tick=tick)
     return game
 
@@ -123,10 +122,9 @@ def same_observations(a, b, k=None, other=None):
 
 def interpreted(script, *arguments):
     """Return what a script prints when all kernels run as plain Python."""
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [sys.executable, "-W", "error::RuntimeWarning", "-c", script, *arguments],
-        env=environment,
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(ROOT)},
         cwd=ROOT,
         capture_output=True,
         text=True,

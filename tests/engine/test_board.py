@@ -178,8 +178,7 @@ def test_the_blocks_of_those_between_whom_cells_moved_stay_exact():
     """Otherwise the longer a game, the more blocks would be looked at for nothing."""
     for seed in SEEDS:
         rng = np.random.default_rng(seed)
-        owner = random_owner(rng, 40, 130)
-        planes = Planes(owner, rng, slack=False)
+        planes = Planes(random_owner(rng, 40, 130), rng, slack=False)
         for p, target in rng.permutation(PAIRS * 4):
             planes.front_of(p, target)
             planes.take_front(p, target)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import territorial
+from tests.episodes import begun
 
 CONFIG = territorial.GameConfig(height=32, width=32, num_players=4, max_ticks=500)
 SEATS = ("metronome", "banker", "turtle", "random")
@@ -48,8 +49,7 @@ def least_growth(work: Callable[[], object], measure: Callable[[], int] = all_by
 
 @pytest.mark.parametrize("num_threads", [1, 2])
 def test_steps_over_autoreset_games_leave_no_memory_behind(num_threads):
-    game = territorial.VecGame(CONFIG, 16, seats=SEATS, num_threads=num_threads)
-    game.reset()
+    game = begun(territorial.VecGame(CONFIG, 16, seats=SEATS, num_threads=num_threads))
     num_calls, ended = 200, []
 
     def play() -> None:
@@ -66,8 +66,7 @@ def test_steps_over_autoreset_games_leave_no_memory_behind(num_threads):
 
 
 def test_resets_snapshots_and_copies_are_given_back():
-    game = territorial.VecGame(CONFIG, 2, seats=SEATS)
-    game.reset()
+    game = begun(territorial.VecGame(CONFIG, 2, seats=SEATS))
 
     def use() -> None:
         for _ in range(12):

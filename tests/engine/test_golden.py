@@ -18,6 +18,7 @@ import pytest
 from territorial import LINEUPS, RULES_VERSION, GameConfig, VecGame
 from tests.engine import short_games
 from tests.engine.support import ROOT, board, draw, game_on, rows_of
+from tests.episodes import begun
 from tests.twin.differential import config_call
 from tests.twin.game import LEDGER_KEYS
 
@@ -68,8 +69,7 @@ def bots_on_lakes():
     """Return a whole game of five bots, with the board every 100 ticks."""
     config = GameConfig(height=24, width=24, num_players=5, map="lakes", map_seed=3, max_ticks=1500)
     seats = ("metronome", "banker", "turtle", "novice", "random")
-    game = VecGame(config, 1, seed=8, seats=seats, autoreset="disabled", observe=False)
-    game.reset()
+    game = begun(VecGame(config, 1, seed=8, seats=seats, autoreset="disabled", observe=False))
     lines = [*header("five bots on 24 x 24 cells with lakes", game), f"seats {' '.join(seats)}", ""]
     lines += scene(game)
     while not game.state.over[0]:
@@ -118,8 +118,7 @@ def scripted_launches():
     game = game_on(SCRIPT_BOARD, (900, 900, 600, 400), max_ticks=200)
     lines = [*header("four seats with launches from a list (seat, target, 1024ths)", game), *scene(game)]
     while not game.state.over[0]:
-        now = int(game.state.tick[0])
-        launches = SCRIPT.get(now, ())
+        launches = SCRIPT.get(int(game.state.tick[0]), ())
         if launches:
             lines.append(f"launches {' '.join(map(str, launches))}")
         game.tick(0, launches)
@@ -134,8 +133,10 @@ def scripted_launches():
 def mixed_at_full_size():
     """Return a whole game of the line-up mixed-1, with a line every 500 ticks."""
     lineup = LINEUPS["mixed-1"]
-    game = VecGame(GameConfig(), 1, seats=lineup.seats, autoreset="disabled", observe=False)
-    game.reset(seeds=lineup.seeds[:1])
+    game = begun(
+        VecGame(GameConfig(), 1, seats=lineup.seats, autoreset="disabled", observe=False),
+        seeds=lineup.seeds[:1],
+    )
     lines = header("the line-up mixed-1 on 256 x 256 cells", game)
     while not game.state.over[0]:
         if game.state.tick[0] % 500 == 0:

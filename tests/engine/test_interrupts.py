@@ -17,7 +17,7 @@ from territorial.engine import calls as engine_calls
 from territorial.engine import vec_game
 from territorial.jit import thread_pool
 from territorial.jit.thread_pool import TURNS, ThreadPool
-from tests.episodes import advance, difference
+from tests.episodes import advance, begun, difference
 
 CONFIG = GameConfig(height=24, width=30, num_players=4, max_ticks=200)
 GAMES = 7
@@ -176,8 +176,7 @@ def test_a_signal_at_any_moment_leaves_nobody_at_work(times, watch):
 
 
 def test_a_pickle_holds_the_moment_at_which_it_was_taken():
-    game = batch(1)
-    game.reset(seed=11)
+    game = begun(batch(1), seed=11)
     state = game.__getstate__()
     before = [array.copy() for array in state["_arrays"].state]
     game.step(hold=True)

@@ -61,8 +61,7 @@ def test_what_an_agent_does_is_there_as_owner_code_and_1024ths() -> None:
         game.step([[action] + [(0, 0)] * 5])
         target, fraction, legal = game.launches()
         assert (target[0, 0], fraction[0, 0]) == (owner_of_target(action[0], 1, 6), FRACTIONS[action[1]])
-    assert (target.dtype, fraction.dtype, legal.dtype) == (np.int16, np.int16, np.bool_)
-    assert target.shape == (1, 6)
+    assert (target.dtype, fraction.dtype, legal.dtype, target.shape) == (np.int16, np.int16, np.bool_, (1, 6))
     assert all(map(np.array_equal, game.launches(), game.clone().launches()))
 
 

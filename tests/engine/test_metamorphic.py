@@ -25,7 +25,7 @@ from tests.engine.support import (
     same_observations,
     state_equal,
 )
-from tests.episodes import advance, difference
+from tests.episodes import advance, begun, difference
 
 BOTS = ("metronome", "banker", "turtle", "novice", "random")
 CONFIG = GameConfig(height=26, width=70, num_players=6, map="lakes", max_ticks=500)
@@ -35,9 +35,7 @@ both_rules = pytest.mark.parametrize("config", [CONFIG, TEAMS], ids=["no teams",
 
 
 def bot_game(config=CONFIG, num_games=3, seed=11, seats=SEATS, **options):
-    game = VecGame(config, num_games, seed=seed, seats=seats, **options)
-    game.reset()
-    return game
+    return begun(VecGame(config, num_games, seed=seed, seats=seats, **options))
 
 
 def step_both(a, b, steps, seed=0):
@@ -81,12 +79,12 @@ SEAT_FIELDS = (
 @pytest.mark.parametrize("name", TURNS)
 def test_turning_map_and_spawns_turns_a_game(name):
     turn, seats = TURNS[name], ("random", *BOTS)
-    game = bot_game(num_games=1, seats=seats)
-    game.reset(seeds=[22])
+    game = begun(bot_game(num_games=1, seats=seats), seeds=[22])
     start = board(game)
     height, width = turn(start).shape
-    turned = bot_game(CONFIG.replace(height=height, width=width, map="open"), 1, seats=seats)
-    turned.reset(seeds=[22])
+    turned = begun(
+        bot_game(CONFIG.replace(height=height, width=width, map="open"), 1, seats=seats), seeds=[22]
+    )
     for one, owner in ((game, start), (turned, turn(start))):
         one.set_position(0, owner)
     for _ in range(49):
@@ -96,8 +94,7 @@ def test_turning_map_and_spawns_turns_a_game(name):
         assert np.array_equal(game.blocks.ledger, turned.blocks.ledger)
         for field in SEAT_FIELDS:
             assert np.array_equal(getattr(game.state, field), getattr(turned.state, field)), field
-        seen = [one.pairs([0] * 6, range(1, 7)) for one in (game, turned)]
-        assert difference(*seen) is None
+        assert difference(*[one.pairs([0] * 6, range(1, 7)) for one in (game, turned)]) is None
     assert game.state.taken[0, 1:, 1:].any(), "there was some fighting"
 
 
@@ -268,11 +265,8 @@ def test_each_kernel_is_compiled_for_one_signature_only():
 
 def use_kernels(config, games, **options):
     """Return a batch of which every kernel was called."""
-    networks = VecGame(config, games, observe=False, seats=["champion-1"] * config.num_players)
-    networks.reset()
-    networks.step()
-    game = VecGame(config, games, **options)
-    game.reset()
+    begun(VecGame(config, games, observe=False, seats=["champion-1"] * config.num_players)).step()
+    game = begun(VecGame(config, games, **options))
     game.step(np.zeros((games, config.num_players, 2), np.int64))
     game.set_position(0, board(game))
     game.tick(0)
@@ -293,8 +287,7 @@ def use_with_odd_arrays(config, game):
     game.set_position(0, board(game).astype(np.int64)[:, ::1])
     game.set_position(0, np.frombuffer(board(game).tobytes(), np.uint8).reshape(config.height, -1))
     game.tick(np.int32(0), [(1, 0, 5)])
-    duplicate = over_read_only_buffers(game.clone())
-    duplicate.reset()
+    duplicate = begun(over_read_only_buffers(game.clone()))
     duplicate.step(hold=True)
     duplicate.digest(0)
 

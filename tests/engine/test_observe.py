@@ -10,7 +10,7 @@ from territorial.constants import LARGEST_TROOPS, NEUTRAL
 from territorial.decode.features import scale_of
 from territorial.observation.layout import BORDERS, GLOBALS, PLAYERS, ObsLayout, columns, index
 from tests.engine.support import board, game_on, random_actions, rows_of, slow_fronts, slow_needs
-from tests.episodes import after_steps
+from tests.episodes import after_steps, begun
 from tests.twin import formulas
 
 BOTS = ("metronome", "banker", "turtle", "novice", "random")
@@ -76,8 +76,7 @@ def oracle_rank(game, k, p):
     living = [q for q in range(1, game.config.num_players + 1) if state.alive[k, q]]
     strength = {q: (state.land[k, q], state.troops[k, q]) for q in living}
     better = sum(strength[q] > strength[p] for q in living)
-    equal = sum(strength[q] == strength[p] for q in living)
-    return better + (equal + 1) / 2
+    return better + (sum(strength[q] == strength[p] for q in living) + 1) / 2
 
 
 def oracle_borders(game, k):
@@ -140,8 +139,7 @@ def assert_masks(game, k):
     bits = np.unpackbits(masks, axis=1, bitorder="little")
     state = game.state
     alive = state.alive[k].astype(bool)
-    sizes = slow_fronts(board(game, k), players)
-    needs = slow_needs(sizes, state.pools[k], game.config)
+    needs = slow_needs(slow_fronts(board(game, k), players), state.pools[k], game.config)
     for p in range(1, players + 1):
         assert bits[p - 1, 0] == 1
         for t in range(players + 1):
@@ -172,8 +170,7 @@ GAMES = {
 
 @pytest.mark.parametrize(("config", "seats", "every"), GAMES.values(), ids=GAMES)
 def test_every_column_is_what_the_state_says_as_games_go_by(config, seats, every):
-    game = VecGame(config, 2, seed=3, seats=seats)
-    game.reset()
+    game = begun(VecGame(config, 2, seed=3, seats=seats))
     assert_tables(game)
     rng = np.random.default_rng(4)
     for step in range(60):
@@ -261,8 +258,7 @@ def test_scaled_columns_stay_near_the_unit_interval():
 
 def test_games_with_teams_have_a_column_for_teams_and_one_for_allies():
     config = GameConfig(height=32, width=32, num_players=6, teams=3, team_deal="random", max_ticks=600)
-    game = VecGame(config, 3, 5, seats=(*BOTS, "novice"))
-    game.reset()
+    game = begun(VecGame(config, 3, 5, seats=(*BOTS, "novice")))
     other, fronts_of_allies = set(), 0
     for _ in range(130):
         game.step()

@@ -10,6 +10,7 @@ from territorial.game.board import CellSet, list_blocks
 from territorial.game.scratch import note_changes
 from territorial.observation.layout import NEW_GAME, NOT_LISTED
 from tests.engine.support import board, game_on, rows_of
+from tests.episodes import begun
 from tests.twin import pack_delta, pack_planes, pack_terrain
 
 
@@ -81,8 +82,7 @@ def test_a_death_of_a_large_player_is_listed_or_makes_a_key_frame():
     game = game_on(drawing, (10, 10, 10), peak=(256, 60_000, 24))
     assert game.layout.delta_capacity == 256
     game.step(hold=True)
-    assert game.state.land[0, 2] == 0
-    assert game.observations.delta_count[0] == NOT_LISTED
+    assert (game.state.land[0, 2], game.observations.delta_count[0]) == (0, NOT_LISTED)
     assert np.array_equal(game.observations.planes[0], packed(game, [board(game)]))
     few = np.full((64, 64), BLOCKED, np.uint8)
     few[:, :4], few[:, 4:8], few[0, 40:] = 1, 2, 3
@@ -93,8 +93,7 @@ def test_a_death_of_a_large_player_is_listed_or_makes_a_key_frame():
 
 def test_cells_that_change_hands_and_come_back_within_a_step_are_not_listed():
     """It takes three players and luck, so the log is written by hand."""
-    game = VecGame(GameConfig(height=24, width=70, num_players=4), 1, frames=2)
-    game.reset()
+    game = begun(VecGame(GameConfig(height=24, width=70, num_players=4), 1, frames=2))
     work, blocks = game._calls.works[0], game.blocks
     planes, occupied = blocks.planes[0], blocks.occupied[0]
     before, first, second = game.observations.planes.copy(), *(planes[seat].copy() for seat in (1, 2))
@@ -155,8 +154,7 @@ def test_the_arrays_have_the_shapes_and_types_of_the_layout(frames):
     for name, array in observations._asdict().items():
         assert array.shape == (2, *game.layout.shape(name)), name
         assert array[0].nbytes == game.layout.nbytes(name)
-    assert game.terrain(0).shape == game.layout.shape("terrain")
-    assert len(observations.planes[0]) == frames
+    assert (game.terrain(0).shape, len(observations.planes[0])) == (game.layout.shape("terrain"), frames)
     assert observations.delta_count.tolist() == [NEW_GAME] * 2
     assert observations.players[:, :, 0].all()
 
@@ -173,8 +171,7 @@ def test_the_arrays_have_the_shapes_and_types_of_the_layout(frames):
 @pytest.mark.parametrize("num_maps", [3, 0])
 def test_the_terrain_is_that_of_the_map_being_played(kind, names, num_maps):
     config = GameConfig(height=40, width=43, num_players=4, map=kind, num_maps=num_maps)
-    game = VecGame(config, 12, seed=1)
-    game.reset()
+    game = begun(VecGame(config, 12, seed=1))
     assert {game.terrain_name(k) for k in range(12)} == names
     seen = set()
     for k in range(12):

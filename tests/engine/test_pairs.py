@@ -130,8 +130,7 @@ def test_any_seats_of_any_games_are_shown_in_the_order_asked_for():
         everything = all_seats(game, k)
         for found, wanted in zip(seen, everything, strict=True):
             assert np.array_equal(found[i], wanted[p - 1])
-    none = game.pairs([], [])
-    assert [array.shape for array in none] == [(0, 35), (0, 8, 26), (0, 8)]
+    assert [array.shape for array in game.pairs([], [])] == [(0, 35), (0, 8, 26), (0, 8)]
 
 
 def test_floats_are_the_whole_numbers_over_4096():
@@ -148,8 +147,7 @@ def test_floats_are_the_whole_numbers_over_4096():
 
 def test_of_equal_fronts_and_troops_more_land_comes_first_and_then_the_next_seat_in_the_circle():
     drawing = rows_of("22.44444.66", "22.44444.66", "33.55555.11")
-    same = [100] * 6
-    game = game_on(drawing, troops=same, num_players=6)
+    game = game_on(drawing, troops=[100] * 6, num_players=6)
     state = game.state
     for q in (1, 2, 3, 5, 6):  # beside 4, as if all fronts with it were equal
         state.fronts[0, 4, q] = state.fronts[0, q, 4] = 3

@@ -11,7 +11,7 @@ from territorial.engine.step import WHOLE
 from territorial.jit.thread_pool import ThreadPool
 from territorial.observation.action_encoding import NO_TARGET
 from tests.engine.support import board, digests, random_actions, state_equal
-from tests.episodes import advance
+from tests.episodes import advance, begun
 
 CONFIG = GameConfig(
     height=24,
@@ -187,8 +187,7 @@ def test_a_step_of_several_decisions_equals_as_many_steps_that_hold_after_the_fi
                     np.testing.assert_array_equal(results[name][k], value, err_msg=name)
             for name in ANY:
                 seen[name] += int(np.any(wanted[name]))
-            assert game.num_cycles[k] == one.game.num_cycles[0]
-            assert game.digest(k) == one.game.digest(0)
+            assert (game.num_cycles[k], game.digest(k)) == (one.game.num_cycles[0], one.game.digest(0))
             assert state_equal(game, one.game, k, 0)
             for found, launched in zip(game.launches(), one.launches, strict=True):
                 np.testing.assert_array_equal(found[k], launched)
@@ -210,8 +209,7 @@ def test_a_step_of_several_decisions_equals_as_many_steps_that_hold_after_the_fi
 
 @pytest.mark.parametrize(("how", "number"), list(zip(WAYS, (1, 6, 6, 6), strict=True)))
 def test_decisions_are_one_compiled_call_unless_python_takes_part_between_them(how, number, compiled_steps):
-    game = batch(2, SEATS_OF.get(how, SEATS))
-    game.reset()
+    game = begun(batch(2, SEATS_OF.get(how, SEATS)))
     compiled_steps.clear()
     listeners = listening(game, how)
     game.step_unchecked(5, **listeners)
@@ -245,8 +243,7 @@ def test_a_game_between_two_decisions_is_played_to_the_next_one_first():
         one.tick(0)
     game.step(repeat=3)
     advance(alone, 3)
-    assert digests(game) == digests(alone)
-    assert game.state.tick.tolist() == [30]
+    assert (digests(game), game.state.tick.tolist()) == (digests(alone), [30])
 
 
 def test_replays_are_those_of_single_decisions():
@@ -289,8 +286,7 @@ def test_a_failure_inside_leaves_the_decisions_played_before_it_observed_and_sum
 
 
 def test_a_bot_that_fails_at_once_changes_nothing():
-    game = batch(1, ("agent", "agent", Neighbour(failing=2), "agent", "random"), frames=2)
-    game.reset(seed=4)
+    game = begun(batch(1, ("agent", "agent", Neighbour(failing=2), "agent", "random"), frames=2), seed=4)
     while game._players.python_bots[0].asked == 0 or game.state.wake[0, 3] > game.state.tick[0]:
         game.step(hold=True)
     before, seen = game.clone(), [array.copy() for array in game.observations]

@@ -6,6 +6,7 @@ import pytest
 from territorial import GameConfig, VecGame
 from territorial.config.rewards import BASE_NAMES, DEFAULT, NAMES, ZERO_SUM, checked_rewards, part_names
 from tests.engine.support import board, game_on, random_actions, rows_of
+from tests.episodes import begun
 
 SMALL = GameConfig(height=24, width=24, num_players=5, max_ticks=900, map="lakes")
 EVERYTHING = {name: 0.25 * (i + 1) for i, name in enumerate(NAMES)}
@@ -50,8 +51,7 @@ def slow_parts(game, before, k=0):
 
 @pytest.mark.parametrize("eager", [0.3, 0.7])
 def test_every_part_is_what_a_slow_count_says_and_the_reward_is_their_weighted_sum(eager):
-    game = VecGame(SMALL.replace(rewards=EVERYTHING), 3, seed=4, autoreset="disabled", observe=False)
-    game.reset()
+    game = begun(VecGame(SMALL.replace(rewards=EVERYTHING), 3, seed=4, autoreset="disabled", observe=False))
     rng, deaths, seen = np.random.default_rng(0), 0, dict.fromkeys(NAMES, 0)
     for _ in range(90):
         before = [Before(game, k) for k in range(3)]
@@ -107,8 +107,7 @@ def test_whoever_took_most_of_the_dead_is_credited_and_equals_share():
 
 
 def test_without_any_part_all_rewards_are_zero():
-    game = VecGame(SMALL.replace(rewards={}), 1, autoreset="disabled")
-    game.reset()
+    game = begun(VecGame(SMALL.replace(rewards={}), 1, autoreset="disabled"))
     _, rewards, _, _, info = game.step(hold=True)
     assert not rewards.any()
     assert not [name for name in info if name.startswith("reward")]

@@ -23,6 +23,7 @@ from tests.engine.support import (
     same_observations,
     seat_values,
 )
+from tests.episodes import begun
 from tests.twin import H
 
 CONFIG = GameConfig(height=24, width=30, num_players=4, map="lakes", max_ticks=400)
@@ -31,9 +32,7 @@ BOTS = ("metronome-1", "banker-1", "turtle-1", "novice-1")
 
 
 def new_game(num_games=3, config=CONFIG, seed=5, seats=BOTS, **options):
-    game = VecGame(config, num_games, seed=seed, seats=seats, **options)
-    game.reset()
-    return game
+    return begun(VecGame(config, num_games, seed=seed, seats=seats, **options))
 
 
 # ---- a step ---------------------------------------------------------------------------------------
@@ -92,8 +91,7 @@ def test_actions_may_be_left_out_where_no_agent_has_a_decision_to_make():
 
 def test_actions_name_targets_in_ego_order():
     """With 4 seats, for seat 3: 0 holds, 1 is neutral land, 2 oneself, then 4, 1, 2."""
-    named = [owner_of_target(what, 3, 4) for what in range(6)]
-    assert named == [-1, 0, 3, 4, 1, 2]
+    assert [owner_of_target(what, 3, 4) for what in range(6)] == [-1, 0, 3, 4, 1, 2]
     drawing = rows_of(*["44433311122"] * 16)
     for p in range(1, 5):
         for what in range(6):
@@ -105,8 +103,7 @@ def test_actions_name_targets_in_ego_order():
             opened = np.flatnonzero(game.state.tax[0]).tolist()
             target = owner_of_target(what, p, 4)
             is_legal = what > 0 and legal[p, target]
-            assert opened == ([p] if is_legal else [])
-            assert game.state.illegal[0, p] == (what > 0 and not is_legal)
+            assert (opened, game.state.illegal[0, p]) == ([p] if is_legal else [], what > 0 and not is_legal)
             assert not is_legal or what == target_of_owner(target, p, 4)
 
 
@@ -135,8 +132,7 @@ def test_every_seat_terminates_once_a_game_and_a_game_that_is_over_gives_nothing
         ends += terminated
         assert not truncated.any()
         for k in np.flatnonzero(info["ended"]):
-            assert ends[k].tolist() == [1, 1, 1, 1]
-            assert info["final_place"][k].sum() == 10
+            assert (ends[k].tolist(), info["final_place"][k].sum()) == ([1, 1, 1, 1], 10)
             assert info["was_reset"][k] == (autoreset == "same_step")
             ends[k] = 0
             finished += 1
@@ -162,8 +158,7 @@ def test_a_game_that_ended_is_replaced_in_the_same_step_and_its_end_is_kept():
     assert (info["final_place"][0] * 2).tolist() == seat_values(shadow, "doubled_place")
     assert same_observations(info["final_obs"], shadow_tables)
     assert info["final_obs"].delta_count[0] >= 0
-    fresh = new_game(1, frames=3)
-    fresh.reset(seeds=[int(game.state.seed[0])])
+    fresh = begun(new_game(1, frames=3), seeds=[int(game.state.seed[0])])
     assert digests(game) == digests(fresh)
     assert same_observations(tables, fresh.observations)
     assert not info["illegal"].any()
@@ -226,10 +221,23 @@ def test_one_game_can_begin_anew_while_the_others_stand(num_maps):
     alone.reset(seeds=[seed])
     for _ in range(5):
         assert (game.digest(1), game.seats_of(1)) == (alone.digest(0), BOTS[::-1])
+        assert game.state.episode[1] == 0, "the next game follows from this seed, too"
         assert same_observations(game.observations, alone.observations, 1, 0)
         for one in (game, alone, undisturbed):
             one.step()
     assert [game.digest(k) for k in (0, 2)] == [undisturbed.digest(k) for k in (0, 2)]
+
+
+def test_a_game_that_is_stopped_stands_without_places_until_it_is_reset():
+    game = new_game(2, autoreset="disabled")
+    game.stop_game(1)
+    for _ in range(3):
+        game.step()
+    assert (game.state.tick.tolist(), game.is_idle.tolist()) == ([30, 0], [False, True])
+    assert not game.state.doubled_place[1].any()
+    game.reset_game(1)
+    game.step()
+    assert game.state.tick.tolist() == [40, 10]
 
 
 # ---- tick and set_position ------------------------------------------------------------------------
@@ -282,8 +290,7 @@ def test_fields_of_the_state_are_listed_and_others_are_refused():
 
 
 def test_a_copy_of_a_copy_shows_the_last_observations_of_games_that_stand():
-    game = VecGame(CONFIG, 2, autoreset="disabled")
-    copied = pickle.loads(pickle.dumps(game.clone()))
+    copied = pickle.loads(pickle.dumps(VecGame(CONFIG, 2, autoreset="disabled").clone()))
     for array, last in zip(copied.observations, copied.final_observations, strict=True):
         assert np.shares_memory(array, last)
 
@@ -779,8 +786,7 @@ def test_what_may_look_at_a_batch_may_do_so_within_a_call():
             seen.append((game.seats_of(0)[0], game.max_cycles, int(game.state.owner[0, 0, 0])))
             return np.full(len(view.ticks), HOLD_ALL), np.zeros(len(view.ticks), np.int64)
 
-    game = VecGame(CONFIG, seats=[Looking(), *BOTS[:3]])
-    game.reset()
+    game = begun(VecGame(CONFIG, seats=[Looking(), *BOTS[:3]]))
     game.step()
     assert ("looking", None, 255) in seen
 

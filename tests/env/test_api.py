@@ -24,5 +24,4 @@ def test_pettingzoo_can_make_it_by_name():
     made = pettingzoo.make("parallel", "territorial_v0", **SMALL, max_cycles=7)
     assert isinstance(made, territorial.TerritorialEnv)
     assert made.max_cycles == 7
-    turn_by_turn = pettingzoo.make("aec", "territorial_v0", **SMALL)
-    assert str(turn_by_turn.unwrapped) == "territorial_v0"
+    assert str(pettingzoo.make("aec", "territorial_v0", **SMALL).unwrapped) == "territorial_v0"

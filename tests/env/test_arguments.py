@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import territorial
-from territorial.envs.gymnasium import ENV_ID, SeatEnv, SeatVectorEnv
+from territorial._registration import ENV_ID
+from territorial.envs.gymnasium import SeatEnv, SeatVectorEnv
 from tests.env.support import OBS_AND_FORMATS, SMALL, Sleeper, small_env
 
 MAKERS = {
@@ -113,8 +114,7 @@ def test_a_bot_in_python_may_sit_on_the_first_seat():
     ):
         made.reset(seed=0)
         made.step(np.zeros((made.num_envs, 1), int))
-        assert made.game.seats_of(0) == ("sleeper", "agent", "novice-1", "novice-1")
-        assert made.num_agents == 1
+        assert (made.game.seats_of(0), made.num_agents) == (("sleeper", "agent", "novice-1", "novice-1"), 1)
 
 
 @pytest.mark.parametrize("seats", [5, "agent", [5, "agent"], [], [[]] * 2, {"agent"}])

@@ -65,8 +65,7 @@ def test_memory_is_used_again_once_nobody_has_a_view_of_it():
     vec, _ = pair_of(SHAPES[0])
     hold = np.zeros((3, 4), int)
     for key in ("observation", "borders"):
-        addresses = {vec.step(hold)[0][key].ctypes.data for _ in range(9)}
-        assert len(addresses) == 1, key
+        assert len({vec.step(hold)[0][key].ctypes.data for _ in range(9)}) == 1, key
     part = vec.step(hold)[0]["observation"][1, 0, 2:]
     then = part.copy()
     for _ in range(9):

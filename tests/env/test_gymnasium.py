@@ -10,10 +10,11 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
 import territorial
-from territorial.envs.gymnasium import ENV_ID, SeatEnv, SeatVectorEnv
+from territorial._registration import ENV_ID
+from territorial.envs.gymnasium import SeatEnv, SeatVectorEnv
 from territorial.envs.options import CHOICES
 from tests.env.support import OBS_AND_FORMATS, SMALL, small_env
-from tests.episodes import difference
+from tests.episodes import begun, difference
 
 SMALL_GAME = SMALL | {"max_ticks": 600}
 SEATS = ("metronome", "agent", "banker", "novice")
@@ -43,8 +44,9 @@ def test_one_seat_passes_the_checks_of_gymnasium_with_pictures_too(render_mode, 
 
 
 def test_a_vector_shows_every_sub_environment():
-    vector = gymnasium.make_vec(ENV_ID, num_envs=8, obs="features", render_mode="rgb_array", **SMALL_GAME)
-    vector.reset(seed=0)
+    vector = begun(
+        gymnasium.make_vec(ENV_ID, num_envs=8, obs="features", render_mode="rgb_array", **SMALL_GAME), seed=0
+    )
     pictures = vector.render()
     assert len(pictures) == 8
     assert np.array_equal(pictures[0], pictures[3])
@@ -73,8 +75,7 @@ def test_one_seat_is_that_agent_of_parallel_env():
 def test_one_seat_is_for_one_agent():
     with pytest.raises(ValueError, match="seats has 2 agents; SeatEnv needs exactly one"):
         SeatEnv(seats=("agent", "agent", "novice", "novice"), **SMALL_GAME)
-    one = SeatEnv(**SMALL_GAME)
-    one.reset()
+    one = begun(SeatEnv(**SMALL_GAME))
     assert one.vec.game.seats_of(0) == ("agent", *territorial.bots.NAMES[:3])
     with pytest.raises(ValueError, match=r"actions\[0, 0\] is 51"):
         one.step(51)
@@ -87,15 +88,20 @@ def test_every_agent_is_a_sub_environment_that_lies_in_its_space(obs, action_for
     vector = gymnasium.make_vec(
         ENV_ID, num_envs=8, seats=None, obs=obs, action_format=action_format, **SMALL_GAME
     )
+    options = {"obs": obs, "action_format": action_format, "autoreset": "next_step"}
+    games = territorial.make_vec(2, seats=None, **options, **SMALL_GAME)
     assert isinstance(vector.unwrapped, SeatVectorEnv)
     assert vector.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
     vector.action_space.seed(0)
     seen, _ = vector.reset(seed=1)
+    games.reset(seed=1)
     ends = np.zeros(8, int)
     for _ in range(130):
         assert vector.observation_space.contains(seen)
         assert np.array_equal(vector.unwrapped.action_masks(), seen["action_mask"])
-        seen, rewards, terminated, truncated, _ = vector.step(vector.action_space.sample())
+        actions = vector.action_space.sample()
+        seen, rewards, terminated, truncated, _ = vector.step(actions)
+        assert np.array_equal(rewards, games.step(actions.reshape(2, 4, *actions.shape[1:]))[1].ravel())
         ends += terminated
         assert rewards.shape == terminated.shape == truncated.shape == (8,)
         assert (ends.reshape(2, 4) == ends.reshape(2, 4)[:, :1]).all(), "all agents of a game end together"
@@ -140,8 +146,7 @@ def test_a_mask_resets_some_games_and_the_others_go_on():
     ],
 )
 def test_a_mask_that_fits_no_games_is_an_error_and_they_go_on(mask, message):
-    vector = SeatVectorEnv(8, obs="features", **SMALL_GAME)
-    vector.reset(seed=1)
+    vector = begun(SeatVectorEnv(8, obs="features", **SMALL_GAME), seed=1)
     before = digests(vector)
     with pytest.raises(ValueError, match=message):
         vector.reset(seed=2, options={"reset_mask": np.array(mask)})
@@ -153,8 +158,7 @@ def test_the_last_observation_of_views_outlives_the_next_game(vectorize):
     shown = []
     for zero_copy in (False, True):
         make = partial(SeatEnv, obs="packed", frames=1, zero_copy=zero_copy, max_cycles=3, **SMALL)
-        vector = vectorize([make] * 2, autoreset_mode=AutoresetMode.SAME_STEP)
-        vector.reset(seed=5)
+        vector = begun(vectorize([make] * 2, autoreset_mode=AutoresetMode.SAME_STEP), seed=5)
         infos = [vector.step(np.zeros(2, int))[4] for _ in range(3)]
         shown.append(infos[-1]["final_obs"].tolist())
         vector.close()

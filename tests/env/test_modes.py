@@ -31,8 +31,7 @@ def test_spaces_hold_what_is_shown_and_nothing_shown_is_written_to_again(obs, he
 
 
 def test_what_is_the_same_for_all_agents_is_one_object():
-    env = small_env(obs="packed")
-    observations = list(env.reset(seed=3)[0].values())
+    observations = list(small_env(obs="packed").reset(seed=3)[0].values())
     for key in ("observation", "terrain", "players", "borders", "globals"):
         assert all(observation[key] is observations[0][key] for observation in observations)
     assert len({int(observation["seat"][0]) for observation in observations}) == PLAYERS

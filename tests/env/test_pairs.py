@@ -10,6 +10,7 @@ from territorial.constants import NUM_FRACTIONS
 from territorial.decode import pair_names
 from territorial.observation.pair_columns import PAIRS, UNIT, column
 from tests.env.support import SMALL, small_env
+from tests.episodes import begun
 
 FORMATS = ("pairs", "pairs_multi_discrete")
 LEGAL, THERE = column(PAIRS, "legal"), column(PAIRS, "there")
@@ -80,8 +81,7 @@ def test_observations_are_those_of_the_batch_and_within_their_space(seats):
     seen, _ = vec.reset(seed=1)
     rng = np.random.default_rng(1)
     for _ in range(30):
-        games = np.arange(3).repeat(vec.num_agents)
-        wanted = vec.game.pairs(games, vec.agent_seats.ravel())
+        wanted = vec.game.pairs(np.arange(3).repeat(vec.num_agents), vec.agent_seats.ravel())
         for name, array in wanted._asdict().items():
             assert np.array_equal(seen[name].reshape(array.shape), array)
             assert seen[name].dtype == vec.single_observation_space[name].dtype
@@ -184,8 +184,7 @@ def test_no_seat_is_computed_that_is_not_asked_for(monkeypatch):
     ],
 )
 def test_actions_out_of_range_are_refused_and_nothing_changes(action_format, wanted):
-    vec = pairs_vec(action_format=action_format, num_candidates=3)
-    vec.reset(seed=10)
+    vec = begun(pairs_vec(action_format=action_format, num_candidates=3), seed=10)
     before = vec.game.digest(0)
     actions = np.zeros((3, 4), int) if action_format == "pairs" else np.zeros((3, 4, 2), int)
     for number in (-1, 31):
@@ -194,8 +193,7 @@ def test_actions_out_of_range_are_refused_and_nothing_changes(action_format, wan
             vec.step(actions)
         assert str(error.value) == f"actions[1, 2] is {actions[1, 2].tolist()}; it must be {wanted}"
     assert vec.game.digest(0) == before
-    env = small_env(obs="pairs", action_format=action_format, num_candidates=3)
-    env.reset(seed=10)
+    env = begun(small_env(obs="pairs", action_format=action_format, num_candidates=3), seed=10)
     with pytest.raises(ValueError, match=f"the action of 'player_0' is .*; it must be {wanted}"):
         env.step(dict.fromkeys(env.agents, actions[1, 2]))
 
@@ -215,10 +213,13 @@ class Watcher(PythonBot):
 
 def test_a_bot_in_python_sees_what_networks_see():
     bot = Watcher()
-    game = territorial.VecGame(
-        territorial.GameConfig(height=24, width=24, num_players=4), 2, seats=[bot, "metronome", bot, "banker"]
+    game = begun(
+        territorial.VecGame(
+            territorial.GameConfig(height=24, width=24, num_players=4),
+            2,
+            seats=[bot, "metronome", bot, "banker"],
+        )
     )
-    game.reset()
     for _ in range(20):
         before = game.clone()
         bot.seen.clear()
@@ -229,6 +230,5 @@ def test_a_bot_in_python_sees_what_networks_see():
                 assert np.array_equal(found, array)
             shown = wanted.pairs[..., THERE] == UNIT / 4096
             assert np.array_equal(candidates == HOLD_ALL, ~shown)
-            rows = np.arange(len(seats))[:, None]
-            assert (fronts[rows, np.maximum(candidates, 0)][shown] > 0).all()
+            assert (fronts[np.arange(len(seats))[:, None], np.maximum(candidates, 0)][shown] > 0).all()
     assert game.state.taken[:, 1].sum() > 50

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import territorial
-from tests.episodes import difference
+from tests.episodes import begun, difference
 
 SMALL = {"height": 24, "width": 24, "num_players": 4, "max_ticks": 400, "obs": "features", "frames": 1}
 SEATS = ["agent", "random", "agent", "opportunist"]
@@ -71,8 +71,7 @@ def test_a_step_of_a_vector_equals_as_many_steps_that_hold_after_the_first(
 
 
 def test_games_of_a_batch_do_not_wait_for_each_other():
-    env = territorial.make_vec(4, seats=SEATS, repeat=5, max_cycles=7, num_threads=2, **SMALL)
-    env.reset(seed=1)
+    env = begun(territorial.make_vec(4, seats=SEATS, repeat=5, max_cycles=7, num_threads=2, **SMALL), seed=1)
     env.game.num_cycles[:] = [0, 1, 2, 3]
     _, _, _, truncated, info = env.step(np.zeros((4, 2), int))
     assert info["is_over"].tolist() == [False, False, True, True]
@@ -83,16 +82,13 @@ def test_games_of_a_batch_do_not_wait_for_each_other():
 
 def test_all_forms_of_environments_have_the_option():
     fields = {key: SMALL[key] for key in ("height", "width", "num_players", "obs")}
-    turns = territorial.env(repeat=4, **fields)
-    turns.reset(seed=0)
+    turns = begun(territorial.env(repeat=4, **fields), seed=0)
     for _ in range(4):
         turns.step(0)
     assert turns.last()[4]["tick"] == 40
-    one = gymnasium.make("territorial/Territorial-v0", repeat=4, **fields)
-    one.reset(seed=0)
+    one = begun(gymnasium.make("territorial/Territorial-v0", repeat=4, **fields), seed=0)
     assert one.step(0)[4]["tick"] == 40
-    many = gymnasium.make_vec("territorial/Territorial-v0", 4, repeat=4, **fields)
-    many.reset(seed=0)
+    many = begun(gymnasium.make_vec("territorial/Territorial-v0", 4, repeat=4, **fields), seed=0)
     assert many.step(np.zeros(4, int))[4]["tick"].tolist() == [40] * 4
 
 
@@ -112,10 +108,8 @@ def test_a_reward_function_that_fails_inside_leaves_the_decisions_played():
         calls.append(int(state.tick[0]))
         return np.full((1, 4), np.nan if len(calls) == 2 else 0.0)
 
-    env = territorial.make_vec(1, seats=SEATS, repeat=5, reward_fn=fails, **SMALL)
-    env.reset(seed=0)
+    env = begun(territorial.make_vec(1, seats=SEATS, repeat=5, reward_fn=fails, **SMALL), seed=0)
     with pytest.raises(ValueError, match="it must be finite"):
         env.step(np.zeros((1, 2), int))
-    assert calls == [10, 20]
-    assert (env.game.state.tick[0], env.game.observations.globals[0, 0]) == (20, 20)
+    assert (calls, env.game.state.tick[0], env.game.observations.globals[0, 0]) == ([10, 20], 20, 20)
     assert env.step(np.zeros((1, 2), int))[4]["tick"][0, 0] == 70

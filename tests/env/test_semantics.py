@@ -15,7 +15,7 @@ from tests.env.support import (
     random_actions,
     small_env,
 )
-from tests.episodes import difference
+from tests.episodes import begun, difference
 
 HOLD_ALL = dict.fromkeys((f"player_{i}" for i in range(4)), 0)
 
@@ -42,8 +42,7 @@ def test_a_seed_determines_all_games_after_it():
     env, other = small_env(), small_env()
     games = [begin(env, seed=4), begin(env), begin(env)]
     begin(other)
-    assert [begin(other, seed=4), begin(other), begin(other)] == games
-    assert len(set(games)) == 3
+    assert ([begin(other, seed=4), begin(other), begin(other)], len(set(games))) == (games, 3)
     assert begin(env, seed=4) == games[0]
 
 
@@ -112,8 +111,7 @@ def test_without_a_game_there_are_no_steps_but_those_of_nobody():
     before = env.game.digest(0)
     with pytest.raises(RuntimeError, match=r"no agent is left.*call reset\(\)"):
         env.step(HOLD_ALL)
-    assert env.step({}) == ({}, {}, {}, {}, {})
-    assert env.game.digest(0) == before
+    assert (env.step({}), env.game.digest(0)) == (({}, {}, {}, {}, {}), before)
 
 
 def test_actions_of_agents_that_have_left_are_ignored():
@@ -162,8 +160,7 @@ def test_infos_tell_how_the_game_stands():
 
 
 def test_text_shows_board_and_standings():
-    env = small_env(render_mode="ansi", seats=("agent", "banker", "agent", "turtle"))
-    env.reset(seed=0)
+    env = begun(small_env(render_mode="ansi", seats=("agent", "banker", "agent", "turtle")), seed=0)
     text = env.render()
     assert text.startswith("tick 0  4 alive\n")
     for word in ("player_0", "banker", "player_2", "turtle"):
@@ -183,14 +180,12 @@ def test_human_mode_shows_every_step_by_itself(monkeypatch):
             drawn.append("closed")
 
     monkeypatch.setattr("territorial.render.games._find_place", lambda arguments: Shown())
-    env = small_env(render_mode="human", max_cycles=3)
-    env.reset(seed=0)
+    env = begun(small_env(render_mode="human", max_cycles=3), seed=0)
     for _ in range(3):
         env.step(HOLD_ALL)
     assert env.render() is None
     env.close()
-    assert drawn.pop() == "closed"
-    assert [tick for tick, _, _ in drawn] == [0, 10, 20, 30, 30]
+    assert (drawn.pop(), [tick for tick, _, _ in drawn]) == ("closed", [0, 10, 20, 30, 30])
     np.testing.assert_array_equal(drawn[-1][1], env.game.state.owner[0, 1:-1, 1:-1])
     assert drawn[-1][2] == env.game.state.land[0, 1:].tolist()
 
@@ -254,8 +249,7 @@ def test_a_config_can_be_given_whole_and_changed():
 
 @pytest.mark.parametrize("seed", [-1, 2**64, "a", 1.5])
 def test_a_bad_seed_is_an_error_and_the_game_goes_on(seed):
-    env = small_env()
-    env.reset(seed=0)
+    env = begun(small_env(), seed=0)
     with pytest.raises((TypeError, ValueError), match=r"seed is .* from 0 to 18446744073709551615"):
         env.reset(seed=seed)
     env.step(HOLD_ALL)

@@ -6,7 +6,7 @@ import pytest
 
 from territorial.envs.infos import INFO_NAMES
 from tests.env.support import play, small_env
-from tests.episodes import difference
+from tests.episodes import begun, difference
 
 WHOLE = set(INFO_NAMES) - {"place"}
 BOTS = ("agent", "metronome", "agent", "metronome")
@@ -14,8 +14,7 @@ BOTS = ("agent", "metronome", "agent", "metronome")
 
 @pytest.mark.parametrize("bad", [3, [1], [1, 2, 3], [0.0, 1.0], [6, 0], [0, 10], [-1, 0], [[1, 2], 3], None])
 def test_a_bad_pair_is_an_error_that_names_it_and_changes_nothing(bad):
-    tested = small_env(action_format="multi_discrete")
-    tested.reset(seed=0)
+    tested = begun(small_env(action_format="multi_discrete"), seed=0)
     before = tested.game.digest(0)
     hold = dict.fromkeys(tested.agents, (0, 0))
     with pytest.raises(ValueError, match=r"action of 'player_1' is .* two whole numbers, from 0 to 5 and"):

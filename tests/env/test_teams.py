@@ -28,8 +28,7 @@ def test_arrays_tell_the_teams_of_the_games_that_ended():
     ended = 0
     for _ in range(80):
         teams = info["team_of"]
-        actions = (env.action_masks() * rng.random(env.action_masks().shape)).argmax(-1)
-        info = env.step(actions)[4]
+        info = env.step((env.action_masks() * rng.random(env.action_masks().shape)).argmax(-1))[4]
         assert tuple(name for name in info if name in env.info_names) == env.info_names
         if info["is_over"].any():
             assert np.array_equal(info["final_info"]["team_of"], teams[info["is_over"]])
@@ -101,8 +100,7 @@ def test_allies_are_told_and_paid_as_one(modes):
         teams = info["team_of"]
         assert np.array_equal(teams, state.team[:, SEATS_OF_AGENTS])
         masks = env.action_masks()
-        actions = (masks * rng.random(masks.shape)).argmax(-1)
-        _, rewards, terminated, truncated, info = env.step(actions)
+        _, rewards, terminated, truncated, info = env.step((masks * rng.random(masks.shape)).argmax(-1))
         weights = modes["rewards"]
         of_teams = [info[f"reward_{name}"] for name in weights if name.startswith(("team_land", "placement"))]
         paid = sum(weight * info[f"reward_{name}"] for name, weight in weights.items())

@@ -42,8 +42,7 @@ def test_turns_play_the_game_of_parallel_env_to_its_end(agent_death, action_mask
             seen, rewards, ends, cuts, infos = together.step(actions)
         else:
             break
-    assert turns.agents == []
-    assert turns.unwrapped.game.digest(0) == together.game.digest(0)
+    assert (turns.agents, turns.unwrapped.game.digest(0)) == ([], together.game.digest(0))
     if agent_death == "remove":
         assert deaths >= 1, "somebody dies before the game is over"
 

@@ -12,7 +12,7 @@ from territorial.envs.options import CHOICES
 from territorial.envs.vector import AUTORESETS
 from territorial.maps import make_maps
 from tests.env.support import OBS_AND_FORMATS, SMALL, small_env
-from tests.episodes import difference
+from tests.episodes import begun, difference
 
 SEATS = ("agent", "metronome", "agent", "banker")
 NUM_ENVS = 3
@@ -94,8 +94,7 @@ def test_final_observations_are_those_that_the_other_ways_show(obs, action_forma
     last, first_of_next = {}, {}
     options = {"obs": obs, "action_format": action_format, "max_ticks": 250, "map": "lakes"}
     for autoreset in AUTORESETS:
-        vec = small_vec(**options, autoreset=autoreset, decision_every=25)
-        vec.reset(seed=9)
+        vec = begun(small_vec(**options, autoreset=autoreset, decision_every=25), seed=9)
         for _ in range(10):
             seen, rewards, terminated, _, info = vec.step(np.zeros((3, 4), int))
         assert info["is_over"].all()
@@ -120,8 +119,7 @@ def test_final_observations_are_those_that_the_other_ways_show(obs, action_forma
 @pytest.mark.parametrize("agent_death", CHOICES["agent_death"])
 @pytest.mark.parametrize("autoreset", AUTORESETS)
 def test_a_limit_of_steps_truncates_all_who_are_left(agent_death, autoreset):
-    vec = small_vec(max_cycles=4, agent_death=agent_death, autoreset=autoreset)
-    vec.reset(seed=1)
+    vec = begun(small_vec(max_cycles=4, agent_death=agent_death, autoreset=autoreset), seed=1)
     flags = []
     for _, _, (_, rewards, terminated, truncated, info) in steps(vec, 10):
         assert not terminated.any()
@@ -139,8 +137,9 @@ def test_a_limit_of_steps_truncates_all_who_are_left(agent_death, autoreset):
     ("agent_death", "obs"), [("remove", "features"), ("keep", "features"), ("keep", "pairs")]
 )
 def test_an_agent_is_terminated_once_a_game_and_the_dead_only_hold(agent_death, obs):
-    vec = small_vec(agent_death=agent_death, obs=obs, seats=("agent", "metronome") * 2, max_ticks=3000)
-    vec.reset(seed=2)
+    vec = begun(
+        small_vec(agent_death=agent_death, obs=obs, seats=("agent", "metronome") * 2, max_ticks=3000), seed=2
+    )
     count = np.zeros((NUM_ENVS, 2), int)
     was_alive, deaths = np.ones((NUM_ENVS, 2), bool), 0
     for masks, _, (_, rewards, terminated, _, info) in steps(vec, 400):
@@ -160,8 +159,7 @@ def test_an_agent_is_terminated_once_a_game_and_the_dead_only_hold(agent_death, 
 
 def test_games_may_have_line_ups_of_their_own_with_equally_many_agents():
     line_ups = [("agent", "novice", "agent", "banker"), ("metronome", "agent", "agent", "turtle")]
-    vec = small_vec(2, seats=line_ups)
-    vec.reset(seed=3)
+    vec = begun(small_vec(2, seats=line_ups), seed=3)
     assert vec.agent_seats.tolist() == [[1, 3], [2, 3]]
     assert [vec.game.seats_of(k)[p - 1] for k, p in ((0, 1), (0, 3), (1, 2), (1, 3))] == ["agent"] * 4
     vec.set_seats(0, line_ups[1])
@@ -176,8 +174,7 @@ def test_games_may_have_line_ups_of_their_own_with_equally_many_agents():
 
 def test_views_show_what_is_new_and_a_copy_has_its_own():
     vec = small_vec(zero_copy=True, obs="packed", teams=2, team_deal="random")
-    report = vec.reset(seed=3)[1]
-    assert np.array_equal(report["team_of"], vec.game.state.team[:, 1:])
+    assert np.array_equal(vec.reset(seed=3)[1]["team_of"], vec.game.state.team[:, 1:])
     copied, seen = vec.clone(), vec.observe()
     before = {name: seen[name].copy() for name in ("observation", "players", "action_mask")}
     for _ in steps(vec, 12):
@@ -212,17 +209,14 @@ def test_every_game_may_have_a_map_of_its_own():
     island = np.ones((24, 24), bool)
     island[0], island[:, 3] = False, [i % 2 == 1 for i in range(24)]
     maps = ["lakes", territorial.LandMask.from_array(island), "mountains", "lakes"]
-    vec = small_vec(4, maps=maps, max_ticks=100)
-    vec.reset(seed=6)
-    names = [vec.game.terrain_name(k) for k in range(4)]
-    assert names == ["water", "water", "mountains", "water"]
+    vec = begun(small_vec(4, maps=maps, max_ticks=100), seed=6)
+    assert [vec.game.terrain_name(k) for k in range(4)] == ["water", "water", "mountains", "water"]
     for _ in range(25):
         for k, one in enumerate(maps):
             assert vec.game.land(k) == make_maps(vec.config.replace(map=one))[0]
         vec.step(np.zeros((4, 4), int))
     assert vec.game.state.episode.tolist() == [2] * 4, "the next games are on the same maps"
-    other = small_vec(2, maps=maps[1:3], max_ticks=100)
-    other.reset(seed=0)
+    other = begun(small_vec(2, maps=maps[1:3], max_ticks=100), seed=0)
     with pytest.raises(ValueError, match="the saved game has the config"):
         other.restore(0, vec.save(0))
 
@@ -271,9 +265,7 @@ def test_games_can_be_looked_at():
     assert not np.array_equal(first, second)
     assert np.array_equal(pickle.loads(pickle.dumps(vec)).render(1), second)
     vec.close()
-    text = small_vec(render_mode="ansi")
-    text.reset(seed=1)
-    assert "player_0" in text.render(2)
+    assert "player_0" in begun(small_vec(render_mode="ansi"), seed=1).render(2)
     with pytest.raises(
         RuntimeError, match='render_mode is None; make the environment with render_mode="ansi"'
     ):
@@ -281,14 +273,12 @@ def test_games_can_be_looked_at():
 
 
 def test_a_whole_batch_is_saved_and_restored_and_a_bad_game_loses_nothing():
-    vec = small_vec(seats=SEATS, max_cycles=30)
-    vec.reset(seed=4)
+    vec = begun(small_vec(seats=SEATS, max_cycles=30), seed=4)
     for _ in steps(vec, 8):
         pass
     saved, digests = vec.save_all(), [vec.game.digest(k) for k in range(3)]
     vec.step(np.zeros((3, 2), int))
-    other = small_vec(1, height=25, seats=SEATS)
-    other.reset()
+    other = begun(small_vec(1, height=25, seats=SEATS))
     for bad, message in (
         ([saved[0], saved[1], other.save(0)], "the saved game has the config"),
         (saved[:2], "saved has 2 games; this environment has 3"),
@@ -321,9 +311,7 @@ def test_a_whole_batch_is_saved_and_restored_and_a_bad_game_loses_nothing():
 )
 def test_a_bad_reward_function_is_an_error_that_says_what_is_wrong(function, error, message):
     def play():
-        vec = small_vec(reward_fn=function)
-        vec.reset(seed=0)
-        vec.step(np.zeros((3, 4), int))
+        begun(small_vec(reward_fn=function), seed=0).step(np.zeros((3, 4), int))
 
     with pytest.raises(error, match=message):
         play()

@@ -138,7 +138,7 @@ NEEDS = {
     "ArrayConversion": "array_api_compat",
     "AtariPreprocessing": "cv2",
     "ResizeObservation": "cv2",
-    "HumanRendering": "pygame",
+    "HumanRendering": "cv2",  # and pygame
     "RecordVideo": "moviepy",
     "RecordVideoParallel": "moviepy",
     "NumpyToTorch": "array_api_compat",

@@ -350,8 +350,7 @@ def test_a_history_that_is_too_long_for_a_file_is_thinned(monkeypatch):
     again = League.from_bytes(league.to_bytes())
     assert 10 < len(again.history) < 150
     assert (again.history[0], again.history[-1]) == (league.history[0], league.history[-1])
-    assert len(league.history) == 206
-    assert again.to_bytes() == league.to_bytes()
+    assert (len(league.history), again.to_bytes()) == (206, league.to_bytes())
 
 
 def test_what_no_file_could_hold_is_refused_when_it_is_said():

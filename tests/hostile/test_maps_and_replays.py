@@ -143,8 +143,7 @@ def forged_body(data, seed):
 def forged_header(data, seed):
     """A file whose header says something else, and fits in every other way."""
     sections = file_format.unpack(data)
-    header = mutated_json(json.dumps(sections.header).encode(), seed)
-    parts = (header, *sections[1:])
+    parts = (mutated_json(json.dumps(sections.header).encode(), seed), *sections[1:])
     return file_of(b"".join(struct.pack("<I", len(part)) + part for part in parts))
 
 
@@ -256,8 +255,7 @@ def test_a_replay_has_no_more_launches_than_a_game_can_hold(data):
 def test_moving_on_in_a_game_copies_no_launches():
     """Else a file of many launches and many checkpoints would take the product of both."""
     config = GameConfig(height=64, width=64, num_players=16, map="open", max_ticks=10_000, decision_every=1)
-    rng = np.random.default_rng(0)
-    ticks = np.sort(rng.integers(0, 10_000, 400_000))
+    ticks = np.sort(np.random.default_rng(0).integers(0, 10_000, 400_000))
     seats = np.arange(400_000) % 16 + 1
     game = Replay(
         config=config.replace(map=map_of(config, 0)),
@@ -270,5 +268,4 @@ def test_moving_on_in_a_game_copies_no_launches():
         is_over=False,
     )
     game.seek(1)
-    peak = peak_of(lambda: [game.seek(tick) for tick in range(2, 10)])
-    assert peak < game.launches.nbytes / 16
+    assert peak_of(lambda: [game.seek(tick) for tick in range(2, 10)]) < game.launches.nbytes / 16

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from territorial.league import SnapshotStore
+from tests.integrations.support import refusal_of
 from tests.league.support import manifest, tensors
 
 pytestmark = pytest.mark.checkout
@@ -47,8 +48,7 @@ def test_a_plain_loop_trains_a_league_and_goes_on(tmp_path, capsys):
     options = ["--run", str(tmp_path), "--num-games", "2", "--rollout", "12"]
     torch_league.main([*options, "--iterations", "2"])
     league = torch_league.main([*options, "--iterations", "6"])
-    assert league.steps == {"main": 6}
-    assert list(league.snapshots) == ["main-0", "main-1"]
+    assert (league.steps, list(league.snapshots)) == ({"main": 6}, ["main-0", "main-1"])
     assert [line.split(":")[0] for line in capsys.readouterr().out.splitlines()] == [
         f"iteration {i}" for i in range(1, 7)
     ]
@@ -60,7 +60,7 @@ def test_a_plain_loop_does_not_begin_over_snapshots_of_something_else(tmp_path, 
     import torch_league
 
     SnapshotStore(tmp_path / "snapshots").add("main-0", tensors(), manifest())
-    with pytest.raises(SystemExit):
-        torch_league.main(["--run", str(tmp_path)])
-    assert "it is there already, and would be replaced" in capsys.readouterr().err
+    assert "it is there already, and would be replaced" in refusal_of(
+        capsys, torch_league, ["--run", str(tmp_path)]
+    )
     assert SnapshotStore(tmp_path / "snapshots").manifest("main-0") == manifest()

@@ -14,6 +14,7 @@ from tests.bots.networks import random_file, rows_of_games
 
 pytest.importorskip("torch", reason="PyTorch is not installed")
 
+from tests.integrations.support import refusal_of
 from tests.torch.test_pair_policy import inputs, policy_of
 
 pytestmark = pytest.mark.checkout
@@ -85,8 +86,7 @@ def order_of(pairs_ppo, tmp_path, **changed):
 
 def games_of(pairs_ppo, order, **changed):
     """Return the only games of a run, which are small."""
-    settings = pairs_ppo.Settings(**TINY | {"save": "x"} | changed)
-    (games,) = pairs_ppo.AllGames(settings, order, 0).kinds
+    (games,) = pairs_ppo.AllGames(pairs_ppo.Settings(**TINY | {"save": "x"} | changed), order, 0).kinds
     return games
 
 
@@ -119,8 +119,7 @@ def test_a_run_resumes_where_it_was(one_process, tmp_path, capsys):
     assert all(np.array_equal(part, weights[name]) for name, part in resumed.trainee.weights().items())
     longer = one_process.main(options(tmp_path, updates=5))
     updates = [line.split(",")[0] for line in capsys.readouterr().out.splitlines() if "update" in line]
-    assert updates == [f"update {i}" for i in range(1, 6)]
-    assert list(longer.league.snapshots)[-1] == "main-5"
+    assert (updates, list(longer.league.snapshots)[-1]) == ([f"update {i}" for i in range(1, 6)], "main-5")
     curve = list(csv.DictReader((tmp_path / "progress.csv").read_text().splitlines()))
     assert [line["update"] for line in curve] == ["1", "2", "3", "4", "5"]
     assert int(curve[-1]["agent_steps"]) == longer.played > int(curve[2]["agent_steps"]) == first.played
@@ -169,22 +168,20 @@ def test_an_option_that_cannot_be_is_named_before_anything_is_written(
     pairs_ppo, tmp_path, capsys, changed, message
 ):
     folder = tmp_path / "run"
-    with pytest.raises(SystemExit):
-        pairs_ppo.main(options(folder, **changed))
-    assert message in capsys.readouterr().err
+    assert message in refusal_of(capsys, pairs_ppo, options(folder, **changed))
     assert not folder.exists()
 
 
 def test_a_run_that_began_otherwise_is_left_alone(one_process, tmp_path, capsys):
     one_process.main(options(tmp_path, updates=1))
-    with pytest.raises(SystemExit):
-        one_process.main(options(tmp_path, updates=2, seats=1))
-    assert "seats is '1'; the run in" in capsys.readouterr().err
+    assert "seats is '1'; the run in" in refusal_of(
+        capsys, one_process, options(tmp_path, updates=2, seats=1)
+    )
     assert one_process.main(options(tmp_path, updates=2)).updates == 2
     (tmp_path / "settings.json").write_text("{")
-    with pytest.raises(SystemExit):
-        one_process.main(options(tmp_path, updates=3))
-    assert "settings.json' does not hold the settings of a run" in capsys.readouterr().err
+    assert "settings.json' does not hold the settings of a run" in refusal_of(
+        capsys, one_process, options(tmp_path, updates=3)
+    )
 
 
 def test_a_run_begins_with_weights_of_a_file_and_needs_it_no_more(one_process, tmp_path, capsys):
@@ -199,11 +196,10 @@ def test_a_run_begins_with_weights_of_a_file_and_needs_it_no_more(one_process, t
     one_process.main(again)
     start.unlink()
     assert one_process.main([*again, "--updates=2"]).updates == 2
-    large = one_process.PairPolicy("standard")
-    large.save(tmp_path / "large.safetensors")
-    with pytest.raises(SystemExit):
-        one_process.main(options(tmp_path / "other", start=tmp_path / "large.safetensors"))
-    assert "large.safetensors' has weights of size 'standard'" in capsys.readouterr().err
+    one_process.PairPolicy("standard").save(tmp_path / "large.safetensors")
+    assert "large.safetensors' has weights of size 'standard'" in refusal_of(
+        capsys, one_process, options(tmp_path / "other", start=tmp_path / "large.safetensors")
+    )
 
 
 # ---- parts -----------------------------------------------------------------------------------------------
@@ -212,8 +208,7 @@ def test_a_run_begins_with_weights_of_a_file_and_needs_it_no_more(one_process, t
 def test_games_against_one_kind_and_games_dealt_anew(pairs_ppo, tmp_path):
     _, order = order_of(pairs_ppo, tmp_path)
     games = games_of(pairs_ppo, order, focus=1.0)
-    kinds = [set(players[2:]) for players in games.players]
-    assert all(len(kind) == 1 for kind in kinds)
+    assert all(len(kind) == 1 for kind in [set(players[2:]) for players in games.players])
     of_past = [games_of(pairs_ppo, order, focus=1.0, past=past).players for past in (0.0, 1.0)]
     assert all(players[2].startswith("bot:") for players in of_past[0])
     assert all(players[2] == "snapshot:main-0" for players in of_past[1])
@@ -227,8 +222,7 @@ def test_games_of_all_kinds_run_side_by_side(pairs_ppo, tmp_path, interval, tick
     """It decides as often as asked, and never more often than bots: ``ticks`` are those of a decision."""
     _, order = order_of(pairs_ppo, tmp_path)
     kinds = {"full_games": 2, "full_seats": "3", "slow": 0.5, "interval": interval}
-    settings = pairs_ppo.Settings(**TINY | {"save": "x"} | kinds)
-    games = pairs_ppo.AllGames(settings, order, 0)
+    games = pairs_ppo.AllGames(pairs_ppo.Settings(**TINY | {"save": "x"} | kinds), order, 0)
     configs = [kind.env.game.config for kind in games.kinds]
     found = [(config.height, config.num_players, config.decision_every) for config in configs]
     assert found == [(16, 4, 10), (16, 4, 50), (256, 32, 10), (256, 32, 50)]
@@ -258,8 +252,7 @@ def test_rows_that_are_kept_stand_for_all(pairs_ppo):
         "logp": np.log(rng.random(20_000)),
     }
     kept = pairs_ppo.kept(rows, 0.35, rng)
-    count = len(kept["action"])
-    assert 0.33 * 20_000 < count <= 0.37 * 20_000
+    assert 0.33 * 20_000 < len(kept["action"]) <= 0.37 * 20_000
     assert kept["weight"].sum() == pytest.approx(20_000, rel=0.05)
     assert kept["weight"] @ kept["gain"] ** 2 == pytest.approx((rows["gain"] ** 2).sum(), rel=0.05)
     assert np.abs(kept["gain"]).mean() > 1.2 * np.abs(rows["gain"]).mean()
@@ -315,8 +308,7 @@ def test_what_gains_becomes_likelier_and_the_average_follows(pairs_ppo, tmp_path
     def shares(found):
         return 1 - found[:, 0].exp().mean().item()
 
-    now = shares(logits(run.trainee.policy))
-    assert now > shares(logits(run.trainee.average)) > shares(first)
+    assert shares(logits(run.trainee.policy)) > shares(logits(run.trainee.average)) > shares(first)
 
 
 def test_smoothing_brings_up_a_fraction_where_the_entropy_does_not(pairs_ppo):
@@ -341,8 +333,8 @@ def test_a_new_run_replaces_nothing_that_it_did_not_make(pairs_ppo, tmp_path, ca
     path = tmp_path / "snapshots" / "main-7.safetensors"
     path.parent.mkdir()
     path.write_bytes(b"precious")
-    with pytest.raises(SystemExit):
-        pairs_ppo.main(options(tmp_path, updates=1))
-    assert "it is there already, and would be replaced" in capsys.readouterr().err
+    assert "it is there already, and would be replaced" in refusal_of(
+        capsys, pairs_ppo, options(tmp_path, updates=1)
+    )
     assert path.read_bytes() == b"precious"
     assert not (tmp_path / "settings.json").exists()

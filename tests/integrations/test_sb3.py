@@ -5,6 +5,8 @@ import copy
 import numpy as np
 import pytest
 
+from tests.episodes import begun
+
 pytest.importorskip("stable_baselines3", reason="Stable-Baselines3 is not installed")
 sb3_contrib = pytest.importorskip("sb3_contrib", reason="sb3-contrib is not installed")
 
@@ -42,14 +44,11 @@ class Illegal(BaseCallback):
     ("obs", "action_format"), [("features", "multi_discrete"), ("pairs", "pairs_multi_discrete")]
 )
 def test_maskable_ppo_trains_without_one_illegal_launch(obs, action_format):
-    env = MaskableVecEnv(2, obs=obs, action_format=action_format, **SMALL)
-    watch = Illegal()
+    env, watch = MaskableVecEnv(2, obs=obs, action_format=action_format, **SMALL), Illegal()
     policy = "MultiInputPolicy" if obs == "pairs" else "MlpPolicy"
-    model = sb3_contrib.MaskablePPO(policy, VecMonitor(env), **TINY)
-    model.learn(1024, callback=watch)
+    sb3_contrib.MaskablePPO(policy, VecMonitor(env), **TINY).learn(1024, callback=watch)
     assert watch.ended >= 8
-    assert watch.count == 0
-    assert env.vec.game.state.illegal.sum() == 0
+    assert (watch.count, env.vec.game.state.illegal.sum()) == (0, 0)
 
 
 def test_plain_ppo_trains_and_its_illegal_launches_are_counted():
@@ -60,8 +59,7 @@ def test_plain_ppo_trains_and_its_illegal_launches_are_counted():
 
 
 def test_a_policy_decodes_packed_boards_within_and_can_be_saved(tmp_path):
-    env = MaskableVecEnv(2, obs="packed", frames=2, **SMALL)
-    watch = Illegal()
+    env, watch = MaskableVecEnv(2, obs="packed", frames=2, **SMALL), Illegal()
     model = sb3_contrib.MaskablePPO("MultiInputPolicy", env, policy_kwargs=board_policy(env), **TINY)
     model.learn(1024, callback=watch)
     assert watch.ended >= 8
@@ -76,8 +74,7 @@ def test_a_policy_decodes_packed_boards_within_and_can_be_saved(tmp_path):
 
 
 def test_a_copy_has_games_of_its_own():
-    env = MaskableVecEnv(2, **SMALL)
-    env.reset()
+    env = begun(MaskableVecEnv(2, **SMALL))
     copy.copy(env).step(np.zeros(env.num_envs, int))
     assert not env.vec.game.state.tick.any()
 
@@ -88,8 +85,9 @@ def test_what_the_extractor_sees_is_what_the_numpy_decoder_shows():
     seen = env.reset()
     for _ in range(6):
         seen, *_ = env.step(env.action_masks().argmax(axis=1) + 3)
-    about = board_policy(env, features_dim=16)["features_extractor_kwargs"]
-    extractor = BoardExtractor(env.observation_space, **about)
+    extractor = BoardExtractor(
+        env.observation_space, **board_policy(env, features_dim=16)["features_extractor_kwargs"]
+    )
     shown = {}
     extractor.layers[0].register_forward_hook(lambda layer, given, out: shown.update(given=given[0]))
     extractor({key: torch.as_tensor(array).float() for key, array in seen.items()})
@@ -118,8 +116,7 @@ def test_the_last_observation_of_a_game_is_in_the_info():
 
 
 def test_what_single_environments_are_asked_for():
-    env = MaskableVecEnv(2, **SMALL)
-    env.reset()
+    env = begun(MaskableVecEnv(2, **SMALL))
     assert env.has_attr("action_masks")
     assert len(env.env_method("action_masks", indices=[0, 5])) == 2
     assert np.array_equal(env.env_method("action_masks", indices=5)[0], env.action_masks()[5])
@@ -154,8 +151,13 @@ def test_it_learns_with_the_weights_of_a_pair_policy_and_without_one_illegal_lau
 
 @pytest.mark.parametrize(("kind", "policy"), KINDS)
 def test_masks_read_from_the_observation_are_those_of_the_environment(kind, policy):
-    seats = ["agent", "agent", "metronome", "metronome"]
-    env = MaskableVecEnv(8, num_candidates=3, seats=seats, **FORMS, **GAME | {"max_ticks": 1500})
+    env = MaskableVecEnv(
+        8,
+        num_candidates=3,
+        seats=["agent", "agent", "metronome", "metronome"],
+        **FORMS,
+        **GAME | {"max_ticks": 1500},
+    )
     model, rng = kind(policy, env, **SHORT), np.random.default_rng(0)
     env.seed(1)
     seen, checked, died = env.reset(), 0, 0

@@ -10,7 +10,6 @@ supersuit = pytest.importorskip("supersuit", reason="SuperSuit is not installed"
 from pettingzoo.test import api_test, parallel_api_test  # noqa: E402 - only where SuperSuit is
 
 SMALL = {"height": 24, "width": 24, "num_players": 4, "max_ticks": 1500, "decision_every": 25}
-SEATS = ("agent", "metronome", "agent", "metronome")
 
 
 def features(**options):
@@ -34,7 +33,9 @@ WRAPPERS = {
 @pytest.mark.parametrize(("make", "action_mask"), [(features, "info"), (planes, "none")])
 @pytest.mark.parametrize("name", WRAPPERS)
 def test_a_wrapper_passes_the_parallel_api_test(name, make, action_mask):
-    wrapped = WRAPPERS[name](make(action_mask=action_mask, seats=SEATS))
+    wrapped = WRAPPERS[name](
+        make(action_mask=action_mask, seats=("agent", "metronome", "agent", "metronome"))
+    )
     wrapped.action_space("player_0").seed(1)
     parallel_api_test(wrapped, num_cycles=100)  # a game has 60 steps
     seen, _ = wrapped.reset(seed=1)

@@ -60,8 +60,11 @@ class StepCounter(BaseParallelWrapper):
     def seen(self):
         """Return how many launches were not legal in this game, and how many agents live."""
         env = self.env.unwrapped
-        seats = [1 + int(agent.removeprefix("player_")) for agent in env.possible_agents]
-        return int(env.game.state.illegal.sum()), int(env.game.state.alive[0, seats].sum())
+        return int(env.game.state.illegal.sum()), int(
+            env.game.state.alive[
+                0, [1 + int(agent.removeprefix("player_")) for agent in env.possible_agents]
+            ].sum()
+        )
 
 
 def counted(package, options):

@@ -34,6 +34,44 @@ def weights(strategy, above, ratings=None, is_main=None, own=25.0, **options):
     return found / found.sum()
 
 
+# ---- other environments ----------------------------------------------------------------------------------
+
+
+def test_leagues_of_other_environments_name_any_bots_and_seat_learners_where_they_fit(tmp_path):
+    speaker = Learner(name="speaker", opponents=(Opponents(seats=1, of=("listener",)),))
+    before = Opponents(seats=1, among=("snapshots", "bots"), of=("speaker",))
+    listener = Learner(name="listener", opponents=(before,), opponents_before=1)
+    learners = {"num_players": 2, "learners": (speaker, listener)}
+    league = League(LeagueConfig(env="words", bots=("mute", "loud.2"), **learners), rated=False)
+    assert [str(player) for player in league.draw("speaker")] == ["trainable:speaker", "trainable:listener"]
+    league.freeze_first()
+    league.freeze_first()  # nothing more
+    assert list(league.snapshots) == ["speaker-0", "listener-0"]
+    assert {str(league.draw("speaker")[1]) for _ in range(9)} == {"snapshot:listener-0"}
+    drawn = [[str(player) for player in league.draw("listener")] for _ in range(40)]
+    assert {other for other, _ in drawn} == {"snapshot:speaker-0", "bot:mute", "bot:loud.2"}
+    assert {own for _, own in drawn} == {"trainable:listener"}
+    league.record(drawn[0], [1, 2])
+    league.save(tmp_path / "league.npz")
+    assert League.load(tmp_path / "league.npz").to_bytes() == league.to_bytes()
+    assert pickle.loads(pickle.dumps(league.table("speaker"))) == league.table("speaker")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"bots": ("a b",)}, r"bots\[0\] is 'a b'; it must have 1 to 128 letters"),
+        ({"python_bots": (print,)}, "it must be empty where env is not 'territorial'. Name the bot in bots"),
+        ({"env": "a b"}, "env is 'a b'; it must have 1 to 64 letters"),
+        ({"learners": (main(1, Opponents(seats=1, of=("x",))),)}, "of is 'x'; it must name learners: main"),
+    ],
+)
+def test_rules_of_other_environments_that_cannot_be_are_refused(changes, message):
+    rules = {"env": "words", "num_players": 2, "learners": (main(1, Opponents(seats=1)),)}
+    with pytest.raises(ValueError, match=message):
+        LeagueConfig(**{**rules, **changes})
+
+
 # ---- strategies ----------------------------------------------------------------------------------------
 
 

@@ -194,9 +194,13 @@ def test_versions_of_other_releases_are_refused_unless_asked_for(store):
 @pytest.mark.parametrize(
     ("fields", "error", "message"),
     [
-        ({"num_players": 1}, ValueError, "num_players is 1; it must be a whole number from 2 to 250"),
+        (
+            {"num_players": -1},
+            ValueError,
+            "num_players is -1; it must be a whole number from 0 to 2147483648",
+        ),
         ({"height": True}, TypeError, "height is True"),
-        ({"frames": "4"}, TypeError, "frames is '4'; it must be a whole number from 0 to 16"),
+        ({"frames": "4"}, TypeError, "frames is '4'; it must be a whole number from 0 to 2147483648"),
         ({"architecture": ""}, TypeError, "architecture is ''"),
         ({"metadata": {"a": [object]}}, TypeError, r"metadata\['a'\]\[0\] is <class 'object'>"),
         ({"settings": {1: 2}}, TypeError, "settings has the key 1; keys must be strings"),

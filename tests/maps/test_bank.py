@@ -10,7 +10,7 @@ from territorial.config.map_mix import MapMix, entries_of
 from territorial.constants import STREAM_MAP
 from territorial.engine import map_bank as atlas_module
 from territorial.maps import bank, capacity, generate, land, make_maps, map_of
-from tests.episodes import advance
+from tests.episodes import advance, begun
 from tests.twin import H
 
 WORD = 2**64
@@ -33,9 +33,7 @@ BOTS = ["metronome", "banker", "novice", "random"]
 
 
 def games_of(config, num_games=5, seed=3, **options):
-    game = VecGame(config, num_games, seed=seed, seats=BOTS, **options)
-    game.reset()
-    return game
+    return begun(VecGame(config, num_games, seed=seed, seats=BOTS, **options))
 
 
 def played_land(game, k):
@@ -83,8 +81,7 @@ def test_weights_are_how_often_maps_are_played():
     counts = Counter(bank._picked(config, word) for word in words)
     for entry, weight in entries_of(config.map):
         of_entry = [count for (one, _), count in counts.items() if one == entry]
-        assert len(of_entry) == config.num_maps
-        assert sum(of_entry) == pytest.approx(200 * weight, rel=0.25)
+        assert (len(of_entry), sum(of_entry)) == (config.num_maps, pytest.approx(200 * weight, rel=0.25))
 
 
 def test_a_bank_lists_the_maps_of_a_mix_in_order():
@@ -98,8 +95,7 @@ def test_a_map_a_game_is_generated_from_the_games_seed():
     config = CONFIGS["a map a game"]
     assert len({map_of(config, seed) for seed in range(50)}) == 50
     for seed in (0, 5, WORD - 1):
-        map_seed = (7 + H(seed, STREAM_MAP, 1, 0)) % WORD
-        assert map_of(config, seed) == generate("lakes", 32, 32, map_seed)
+        assert map_of(config, seed) == generate("lakes", 32, 32, (7 + H(seed, STREAM_MAP, 1, 0)) % WORD)
     assert map_of(config.replace(map_seed=8), 5) != map_of(config, 5)
 
 
@@ -156,8 +152,7 @@ def test_a_saved_game_takes_its_map_along():
     config = CONFIGS["a map a game"]
     game, other = games_of(config), games_of(config, 2, seed=99)
     advance(game, 5)
-    saved = game.save(4)
-    other.restore(1, saved)
+    other.restore(1, game.save(4))
     assert (other.land(1), other.maps[1], other.state.map_id.tolist()) == (
         game.land(4),
         other.land(1),

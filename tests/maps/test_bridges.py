@@ -10,8 +10,7 @@ from tests.maps.support import flood
 
 def scattered(seed, height=40, width=56, share=0.04):
     """Blobs of land in the sea."""
-    rng = np.random.default_rng(seed)
-    seeds = rng.random((height, width)) < share
+    seeds = np.random.default_rng(seed).random((height, width)) < share
     land = seeds.copy()
     land[1:] |= seeds[:-1]
     land[:, 1:] |= land[:, :-1].copy()
@@ -47,8 +46,7 @@ def test_a_tree_of_bridges_has_one_less_than_there_are_regions(at_random):
         every = plan_bridges(land, 100, seed, 0, at_random=at_random)
         half = plan_bridges(land, 50, seed, 0, at_random=at_random)
         assert len(half) == len(bridges) + (len(every) - len(bridges)) // 2
-        pairs = {frozenset((labels[start], labels[end])) for start, end in every}
-        assert len(pairs) == len(every)
+        assert len({frozenset((labels[start], labels[end])) for start, end in every}) == len(every)
 
 
 def test_the_shortest_bridges_are_taken():

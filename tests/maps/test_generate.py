@@ -51,8 +51,7 @@ LEAST_LAND = {"open": 100, "lakes": MIN_LAND_PERCENT, "mountains": MIN_LAND_PERC
 def test_land_is_one_region_and_enough_of_the_map(kind, size):
     for seed in (0, 1, WORD - 1):
         mask = generate(kind, *size, seed)
-        assert (mask.height, mask.width) == size
-        assert len(flood(mask.to_array())) == 1
+        assert ((mask.height, mask.width), len(flood(mask.to_array()))) == (size, 1)
         assert 100 * mask.num_land >= LEAST_LAND[kind] * size[0] * size[1]
 
 
@@ -168,8 +167,7 @@ def test_random_words_are_the_counter_rng_of_the_rules():
     indices = [0, 1, 2**32 + 5, WORD - 1]
     for seed in (0, 12345, WORD - 1):
         words = layer_words(seed, 17, np.array(indices, np.uint64))
-        expected = [H(seed, STREAM_MAP_GENERATOR, 17, index) for index in indices]
-        assert words.tolist() == expected
+        assert words.tolist() == [H(seed, STREAM_MAP_GENERATOR, 17, index) for index in indices]
         assert draw(seed, 17, 5, 9) == H(seed, STREAM_MAP_GENERATOR, 17, 5) % 9
 
 
@@ -196,15 +194,13 @@ def test_regions_are_those_of_a_flood_fill(percent):
         np.testing.assert_array_equal(labels > 0, land)
         assert np.bincount(labels[land], minlength=1)[1:].tolist() == [n for n, _ in expected]
         assert [labels[first] for _, first in expected] == list(range(1, len(expected) + 1))
-        big_enough = sum(n for n, _ in expected if n >= 4)
-        assert drop_small(land, 4).sum() == big_enough
+        assert drop_small(land, 4).sum() == sum(n for n, _ in expected if n >= 4)
 
 
 def test_a_path_that_winds_is_one_region():
     land = np.ones((63, 63), bool)
     land[1::4, :-1] = land[3::4, 1:] = False
-    assert len(flood(land)) == 1
-    assert label_regions(land).max() == 1
+    assert (len(flood(land)), label_regions(land).max()) == (1, 1)
 
 
 TWO_REGIONS = LandMask.from_text("\n".join(["....##.........."] * 4 + ["################"] * 12))

@@ -20,8 +20,7 @@ WRITTEN = json.loads((FOLDER / "lands.json").read_text(encoding="utf-8"))["lands
 
 
 def test_there_is_a_small_file_for_every_name_and_no_other():
-    assert {path.stem for path in FOLDER.glob("*.png")} == set(LANDS)
-    assert list(WRITTEN) == list(LANDS)
+    assert ({path.stem for path in FOLDER.glob("*.png")}, list(WRITTEN)) == (set(LANDS), list(LANDS))
     assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 40_000
 
 
@@ -33,8 +32,7 @@ def test_a_land_is_its_largest_region_as_written_down(name):
     assert largest_region(whole) == played
     shares = (whole.num_land / 256**2, played.num_land / whole.num_land)
     written = (WRITTEN[name][key] for key in ("land_percent", "largest_region_percent_of_land"))
-    assert [*written] == [round(100 * share, 1) for share in shares]
-    assert capacity(played, 250) == 250
+    assert ([*written], capacity(played, 250)) == ([round(100 * share, 1) for share in shares], 250)
 
 
 # A configuration names a land: RULES_VERSION moves when one of these digests does.
@@ -59,8 +57,7 @@ def test_bridges_bring_more_land_into_play():
         alone, joined = land(name), land(f"{name}:bridges=3")
         check_connected(joined)
         assert not (alone.to_array() & ~joined.to_array()).any()
-        whole = land(name, connected=False).to_array()
-        left_out = label_regions(whole & ~joined.to_array())
+        left_out = label_regions(land(name, connected=False).to_array() & ~joined.to_array())
         assert np.bincount(left_out.ravel())[1:].max(initial=0) < lands.SMALLEST_ISLAND
         assert joined.num_land > 1.02 * alone.num_land
 
@@ -82,8 +79,7 @@ def test_other_sizes_are_majorities_of_areas():
 def overlap(i, parts, j, other_parts):
     """Length that part i of ``parts`` and part j of ``other_parts`` of a line of length 1 share."""
     low = max(Fraction(i, parts), Fraction(j, other_parts))
-    high = min(Fraction(i + 1, parts), Fraction(j + 1, other_parts))
-    return max(Fraction(0), high - low)
+    return max(Fraction(0), min(Fraction(i + 1, parts), Fraction(j + 1, other_parts)) - low)
 
 
 def test_lands_are_played_by_name():

@@ -13,7 +13,7 @@ from territorial.decode.numpy import NumpyDecoder
 from territorial.observation.action_encoding import action_owners, owner_of_target
 from territorial.observation.pair_columns import OWN, PAIRS
 from tests.bots.networks import TRAINED
-from tests.episodes import advance
+from tests.episodes import advance, begun
 
 SEEN_CONFIG = territorial.GameConfig(height=40, width=56, num_players=5, max_ticks=1500)
 SEEN_SEAT = 3
@@ -23,8 +23,9 @@ SEEN_SEAT = 3
 def seen_game():
     """A game that agents observe, and what is shown of it."""
     seats = ["banker", "settler", "novice", "banker", "turtle"]
-    game = territorial.VecGame(SEEN_CONFIG, 1, seats=seats, autoreset="disabled", observe=True)
-    game.reset(seeds=[5])
+    game = begun(
+        territorial.VecGame(SEEN_CONFIG, 1, seats=seats, autoreset="disabled", observe=True), seeds=[5]
+    )
     look = agent_view(game, SEEN_SEAT)
     advance(game, 60)
     before, seen = game.digest(0), look(game)
@@ -83,9 +84,7 @@ class Grabber(PythonBot):
 def game_with(player, *others):
     """A game with ``player`` on SEAT; it is asked what it does there as if it sat elsewhere, too."""
     seats = ["banker", player, *(others or ("settler", "novice", "turtle", "banker"))]
-    game = territorial.VecGame(CONFIG, 1, seats=seats, autoreset="disabled", observe=False)
-    game.reset(seeds=[5])
-    return game
+    return begun(territorial.VecGame(CONFIG, 1, seats=seats, autoreset="disabled", observe=False), seeds=[5])
 
 
 def launches_and_advice(game, advise):
@@ -128,12 +127,12 @@ def test_probabilities_are_those_with_which_a_network_draws():
     options, saved = advise(game), game.save(0)
     assert sum(option.part for option in options) == pytest.approx(1)
     assert [option.part for option in options] == sorted((option.part for option in options), reverse=True)
-    many = territorial.VecGame(CONFIG, count, seats=[drawn] * 6, autoreset="disabled", observe=False)
-    many.reset(seed=1)
+    many = begun(
+        territorial.VecGame(CONFIG, count, seats=[drawn] * 6, autoreset="disabled", observe=False), seed=1
+    )
     for k in range(count):
         blocks = territorial.game.state.State(*saved.blocks)
-        seed = np.full_like(blocks.seed, k)
-        many.restore(k, saved._replace(blocks=blocks._replace(seed=seed)))
+        many.restore(k, saved._replace(blocks=blocks._replace(seed=np.full_like(blocks.seed, k))))
     many.step()
     targets = np.where(many.launches().legal, many.launches().target, HOLDS)[:, SEAT - 1]
     for option in options:

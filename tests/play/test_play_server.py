@@ -46,8 +46,7 @@ def test_what_lies_under_the_token(game):
     assert (game.server.url, len(game.server.tokens[0])) == (f"http://{game.host}{game.path}", 22)
     assert get(game)[::2] == (200, PAGE)
     status, _, body = post(game, b'{"do": "launch", "target": 0, "share": 4}')
-    assert status == 200
-    assert json.loads(body)["queued"] == {"target": FREE, "share": 4}
+    assert (status, json.loads(body)["queued"]) == (200, {"target": FREE, "share": 4})
     wait_for(lambda: now(game.session)["tick"] == 10)
     game.session.stop()
     with pytest.raises(http.client.IncompleteRead):  # the game was not over
@@ -103,22 +102,19 @@ def test_nothing_is_served_without_the_token(game, token, name):
 
 
 def test_a_token_without_its_slash_is_none(game):
-    assert get(game, token=game.path[:-1])[0] == 403
-    assert get(game, "elsewhere")[0] == 404
+    assert (get(game, token=game.path[:-1])[0], get(game, "elsewhere")[0]) == (403, 404)
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "", "localhost.evil.example"])
 def test_another_host_is_refused(game, host):
-    assert get(game, host=host or " ")[0] == 403
-    assert post(game, Host=host, Origin=f"http://{host}")[0] == 403
+    assert (get(game, host=host or " ")[0], post(game, Host=host, Origin=f"http://{host}")[0]) == (403, 403)
     assert now(game.session)["tick"] == 0
 
 
 def test_other_names_of_this_machine_are_its_own(game):
     port = game.address[1]
     for host in (f"localhost:{port}", "localhost:9000", f"127.0.0.1:{port}"):  # 9000: through ssh -L
-        assert get(game, host=host)[0] == 200
-        assert post(game, Host=host, Origin=f"http://{host}")[0] == 200
+        assert (get(game, host=host)[0], post(game, Host=host, Origin=f"http://{host}")[0]) == (200, 200)
 
 
 @pytest.mark.parametrize(
@@ -139,8 +135,7 @@ def test_commands_are_not_taken_by_get(game):
         assert (status, headers["Allow"]) == (405, "POST")
     for name in ("", "film", "seat"):
         assert post(game, name=name)[0] == 405
-    assert get(game, "act", method="DELETE")[0] == 405
-    assert now(game.session)["tick"] == 0
+    assert (get(game, "act", method="DELETE")[0], now(game.session)["tick"]) == (405, 0)
 
 
 @pytest.mark.parametrize(
@@ -195,8 +190,7 @@ def test_two_hundred_posts_are_answered_or_refused_and_the_game_goes_on(tmp_path
             thread.start()
         for thread in threads:
             thread.join()
-        assert len(statuses) == 200
-        assert set(statuses) == {200}
+        assert (len(statuses), set(statuses)) == (200, {200})
         while not now(game.session)["is_over"]:
             clock.pass_decisions(game.session)
     replay = Replay.load(tmp_path / "game.replay")
@@ -266,5 +260,4 @@ def test_a_game_that_does_not_answer_is_told(tmp_path, monkeypatch):
         monkeypatch.setattr("territorial.browser.session.ANSWER_SECONDS", 0.1)
         status, _, body = post(game)
         stuck.set()
-    assert status == 503
-    assert json.loads(body) == {"error": "the game has not answered for 0.1 s"}
+    assert (status, json.loads(body)) == (503, {"error": "the game has not answered for 0.1 s"})

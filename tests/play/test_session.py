@@ -13,6 +13,7 @@ from territorial.browser.situation import earnings_of
 from territorial.constants import FRACTIONS
 from territorial.replay import Replay
 from tests.bots.networks import TRAINED
+from tests.episodes import begun
 from tests.play.sessions import (
     FREE,
     HOLD,
@@ -81,8 +82,7 @@ def test_troops_are_those_that_the_rules_take(save):
         amount = max(report["amounts"][6], free["least"])
         assert (report["troops"], report["amounts"][6], amount) == (512, 128, 128)
         assert report["amounts"][9] == 512 - 12 * 512 // 1024
-        game = territorial.VecGame(SMALL, 1, autoreset="disabled")
-        game.reset(seeds=[3])
+        game = begun(territorial.VecGame(SMALL, 1, autoreset="disabled"), seeds=[3])
         game.tick(0, [(1, FREE, FRACTIONS[6])])
         assert game.state.troops[0, 1] == 512 - 12 * 512 // 1024 - amount
         assert game.state.pools[0, 1, FREE] == amount
@@ -349,8 +349,9 @@ def test_the_next_game_begins_once_one_is_out_and_its_page_is_open_and_both_are_
         path = save.with_name(wish.name if wish else "first")
         if path.name == "none":
             raise WishError("there is no room")
-        game = territorial.VecGame(SMALL, 1, seats=SEATS, autoreset="disabled", observe=False)
-        game.reset(seeds=[3])
+        game = begun(
+            territorial.VecGame(SMALL, 1, seats=SEATS, autoreset="disabled", observe=False), seeds=[3]
+        )
         return Table(game, (1,), NAMES, path, path.name, card={})
 
     wished, none = (PlayerCommand("new", wish=Wish(None, 4, None, name, None)) for name in ("next", "none"))
@@ -424,8 +425,7 @@ def test_panels_do_not_change_the_game(save, advisor):
 
 
 def test_earnings_are_what_the_engine_pays():
-    game = territorial.VecGame(LONG.replace(win_percent=100), 1, autoreset="disabled")
-    game.reset(seeds=[3])
+    game = begun(territorial.VecGame(LONG.replace(win_percent=100), 1, autoreset="disabled"), seeds=[3])
     for tick in range(3000):  # until the land that was taken is full
         report, state = earnings_of(game, 1), game.state
         paid, troops = int(state.interest[0, 1] + state.income[0, 1]), int(state.troops[0, 1])

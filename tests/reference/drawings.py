@@ -93,8 +93,7 @@ class Example:
         for i in range(self.ticks):
             game.tick(0, self.launches_at(i))
         state, names = game.state, (*SEAT_FIELDS, *LEDGER_KEYS, *DONATION_KEYS)
-        shown = {name: getattr(state, name)[0, 1:].tolist() for name in names}
-        return shown | {
+        return {name: getattr(state, name)[0, 1:].tolist() for name in names} | {
             "board": board_of(state.owner[0, 1:-1, 1:-1].tolist()),
             "over": bool(state.over[0]),
             "tick": int(state.tick[0]),

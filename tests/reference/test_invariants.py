@@ -25,8 +25,7 @@ class RelabelledGame(ReferenceGame):
 
 def random_launches(rng, game, eagerness):
     """Return launches of some seats, many legal and some not, as clueless players send them."""
-    num_players = game.config.num_players
-    targets = range(num_players + 1)
+    targets = range(game.config.num_players + 1)
     launches = []
     for p in game.seats:
         while rng.random() < eagerness:

@@ -56,8 +56,7 @@ def test_entries_after_the_newest_are_what_changed_and_nothing_before_the_first_
 @pytest.mark.parametrize(("changed", "is_listed"), [(18, True), (19, False)])
 def test_a_delta_lists_a_sixteenth_of_the_cells_at_most(changed, is_listed):
     assert SMALL.delta_capacity == 18
-    cells = [(k // 18, k % 18, 1) for k in range(changed)]
-    found = pack_delta(SMALL, [board(), board(*cells)])
+    found = pack_delta(SMALL, [board(), board(*[(k // 18, k % 18, 1) for k in range(changed)])])
     assert found == ((18, [(k, 1) for k in range(18)]) if is_listed else (NOT_LISTED, []))
 
 

@@ -272,15 +272,6 @@ def test_steps_are_4_ticks_apart_and_more_frequent_from_1000_10000_and_60000_cel
 # ---------------------------------------------------------------------------- what takes more than a position
 
 
-@pytest.mark.parametrize("target", [4, 255, -1])
-def test_launches_at_other_codes_are_refused(target):
-    game = game_on(rows_of(*["1..2.3"] * 16), troops=(1024, 1024, 1024))
-    before = game.digest()
-    with pytest.raises(ValueError, match=f"target is {target}; it must be from 0 to 3"):
-        game.step_tick([(1, target, 512)])
-    assert game.digest() == before
-
-
 @pytest.mark.parametrize("layer", [5, 10, 20, 40])
 def test_a_passive_strip_of_10000_troops_on_1000_cells_costs_11990(layer):
     game = game_on(rows_of(*["1" + "2" * (1000 // layer)] * layer), (0, 10_000), deaths=False)
@@ -326,24 +317,7 @@ def test_a_death_is_rewarded_at_the_step_it_happens_in_and_never_again():
     assert game.environment_step() == [0.0, 0.0, 0.0]
 
 
-def test_launches_between_decisions_ticks_after_the_end_and_places_of_the_living_are_refused():
-    game = game_on(STRIP, max_ticks=2)
-    game.step_tick()
-    with pytest.raises(ValueError, match="decision_every"):
-        game.step_tick([(1, 0, 64)])
-    with pytest.raises(ValueError, match="alive"):
-        game.place_of_dead(1)
-    game.step_tick()
-    with pytest.raises(ValueError, match="over"):
-        game.step_tick()
-
-
 # -------------------------------------------------------------------------- random numbers, spawns
-
-
-def test_mix_is_splitmix64():
-    assert mix(0) == 0xE220A8397B1DCDAF
-    assert mix(0x9E3779B97F4A7C15) == 0x6E789E6AA1B965F4
 
 
 def test_h_nests_mix_over_seed_stream_tick_and_index():
@@ -363,8 +337,7 @@ def test_the_digest_is_blake2b_over_the_state_in_the_order_of_the_rules():
 
 def test_spawns_are_squares_without_corners_on_land_of_their_own():
     land = LandMask.from_text("\n".join(["." * 40 + "#" * 8] * 30))
-    config = GameConfig.for_map(land, num_players=8)
-    spawns = place_spawns(config, land, 7)
+    spawns = place_spawns(GameConfig.for_map(land, num_players=8), land, 7)
     assert len({cell for cells in spawns for cell in cells}) == 8 * 12
     for cells in spawns:
         top, left = min(r for r, _ in cells), min(c for _, c in cells)
@@ -384,24 +357,8 @@ def test_spawns_keep_the_distance_aimed_for_where_there_is_room():
     assert min((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 for a, b in pairs) >= 16**2
 
 
-def test_spawns_of_a_known_seed_stay_where_they_are():
-    """The anchors follow from seed and map alone; this draw has a tie that the earlier one wins."""
-    land = LandMask.from_text("\n".join(["." * 24] * 24))
-    config = GameConfig.for_map(land, num_players=6, spawn_spacing_percent=150)
-    spawns = place_spawns(config, land, 1)
-    anchors = [(min(r for r, _ in cells), min(c for _, c in cells)) for cells in spawns]
-    assert anchors == [(15, 17), (1, 18), (20, 0), (3, 12), (3, 2), (11, 4)]
-
-
 def test_spawns_are_packed_when_spreading_leaves_somebody_out():
     land = LandMask.from_text("\n".join(["." * 16] * 16))
     config = GameConfig.for_map(land, num_players=16)
     for seed in range(20):
-        spawns = place_spawns(config, land, seed)
-        assert len({cell for cells in spawns for cell in cells}) == 16 * 12
-
-
-def test_a_map_too_small_for_the_spawns_says_how_many_fit():
-    land = LandMask.from_text("\n".join(["." * 8 + "#" * 8] * 4 + ["#" * 16] * 12))
-    with pytest.raises(ValueError, match="only 2 spawns fit"):
-        place_spawns(GameConfig.for_map(land, num_players=3), land, 0)
+        assert len({cell for cells in place_spawns(config, land, seed) for cell in cells}) == 16 * 12

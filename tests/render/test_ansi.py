@@ -74,8 +74,7 @@ def test_seat_numbers_stand_on_the_land():
 
 
 def test_without_colours_every_seat_is_a_sign():
-    text = render_ansi(BOARD, 2, colors="none")
-    assert text == "....\n.112"
+    assert render_ansi(BOARD, 2, colors="none") == "....\n.112"
     assert render_ansi(BOARD[::-1], 2, colors="none", terrain="mountains") == "^^22\n.112"
     owner = np.array([[1, 9, 10, 35, 36, 61, 62, 250]] * 2, np.uint8)
     assert render_ansi(owner, 250, colors="none") == "19azAZ**"
@@ -88,8 +87,7 @@ def test_without_colours_every_seat_is_a_sign():
 def test_boards_are_scaled_down_to_what_fits_and_never_up(columns, lines, size):
     text = render_ansi(random_board(60, 120, 5), 5, columns=columns, lines=lines, colors="none")
     rows = text.split("\n")
-    assert (len(rows[0]), len(rows)) == size
-    assert len({len(row) for row in rows}) == 1
+    assert ((len(rows[0]), len(rows)), len({len(row) for row in rows})) == (size, 1)
 
 
 def test_scaling_down_keeps_the_corners_where_they_are():

@@ -83,8 +83,7 @@ def test_letters_stand_out_from_every_seat(palette):
         return linear @ (0.2126, 0.7152, 0.0722)
 
     colors = player_colors(*palette)
-    ink = np.where(is_light(colors), 0.0, 1.0)
-    low, high = np.sort([luminance(colors), ink], axis=0)
+    low, high = np.sort([luminance(colors), np.where(is_light(colors), 0.0, 1.0)], axis=0)
     assert ((high + 0.05) / (low + 0.05)).min() > 3
 
 

@@ -38,8 +38,7 @@ def test_a_label_keeps_away_from_edges_and_holes():
     assert 5 < across <= 30
     assert 5 < along <= 50
     for reach in range(1, 5):
-        around = owner[row - reach : row + reach + 1, column - reach : column + reach + 1]
-        assert (around == 1).all()
+        assert (owner[row - reach : row + reach + 1, column - reach : column + reach + 1] == 1).all()
     assert abs(places.column[2] - 80) <= 2
     assert abs(places.row[2] - 50) <= 2
 
@@ -63,8 +62,7 @@ def test_labels_grow_with_the_land_and_say_more():
     def drawn(side):
         owner = np.zeros((200, 200), np.uint8)
         owner[100 - side : 100 + side, 100 - side : 100 + side] = 1
-        land = land_of(owner, 1)
-        return Renderer(1, names=["Ann"], scale=1, panel=False).draw(owner, land, [12_345])
+        return Renderer(1, names=["Ann"], scale=1, panel=False).draw(owner, land_of(owner, 1), [12_345])
 
     def says(side, text, size):
         return any(contains(drawn(side), text, ink, size, color) for ink in (WHITE, BLACK))

@@ -116,8 +116,7 @@ def test_gif_files_of_more_colors_are_near(tmp_path):
 def test_a_gif_file_lasts_as_long_as_its_pictures_though_its_clock_is_coarse(tmp_path):
     write_video(pictures(30, (9, 80, 3)), tmp_path / "a.gif", fps=30)
     _, seconds = decode_animation((tmp_path / "a.gif").read_bytes(), "GIF")
-    assert set(seconds) == {0.03, 0.04}
-    assert sum(seconds) == pytest.approx(1)
+    assert (set(seconds), sum(seconds)) == ({0.03, 0.04}, pytest.approx(1))
 
 
 @pytest.mark.parametrize("suffix", ["apng", "gif"])
@@ -133,8 +132,7 @@ def test_mp4_files_hold_every_picture_nearly_and_play_everywhere(ffmpeg, tmp_pat
     assert write_video(pictures(25), tmp_path / "a.mp4", fps=25) == 25
     shown = decoded(ffmpeg, tmp_path / "a.mp4", (32, 46, 3))
     assert len(shown) == 25
-    difference = np.abs(shown[:, :31, :45].astype(int) - list(pictures(25)))
-    assert difference.mean() < 6
+    assert np.abs(shown[:, :31, :45].astype(int) - list(pictures(25))).mean() < 6
     report = subprocess.run([ffmpeg, "-i", tmp_path / "a.mp4"], capture_output=True, text=True).stderr
     for text in ("h264", "yuv420p(tv, bt709", "25 fps", "Duration: 00:00:01.00"):
         assert text in report
@@ -174,8 +172,7 @@ def test_a_failure_leaves_what_was_there(suffix, tmp_path, request):
         write_video(failing(), path)
     with pytest.raises(ValueError, match=r"frames\[3\] has shape \(9, 9, 3\); the first picture has"):
         write_video([*pictures(3), np.zeros((9, 9, 3), np.uint8)], path)
-    assert path.read_bytes() == b"precious"
-    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+    assert (path.read_bytes(), [entry.name for entry in tmp_path.iterdir()]) == (b"precious", [path.name])
 
 
 @pytest.mark.usefixtures("ffmpeg")

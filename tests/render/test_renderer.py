@@ -64,12 +64,10 @@ def test_the_longest_texts_do_not_run_into_one_another(size):
     """Each column of the widest line is followed by a line of paper, and nothing is cut off at the edges."""
     land, troops = np.array([1000] * 250), np.array([1_230_000] * 250)
     panel = standings_panel(300 * size, land, troops, 1000, names=["W" * 40] * 250, size=size)
-    row = panel[25 * size : 35 * size]
-    is_empty = (row == PAPER).all(axis=(0, 2))
+    is_empty = (panel[25 * size : 35 * size] == PAPER).all(axis=(0, 2))
     for column in (27 * size, 39 * size, is_empty.size - 2):
         assert is_empty[column], column
-    between = is_empty[41 * size : 148 * size]
-    assert between[60 * size :].any()  # names and land
+    assert is_empty[41 * size : 148 * size][60 * size :].any()  # names and land
     assert is_empty[148 * size : 160 * size].any()  # land and troops
 
 

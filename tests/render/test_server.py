@@ -70,11 +70,9 @@ GUARDS = {
 
 def test_it_serves_the_page_and_the_film(server):
     status, headers, body = get(server)
-    assert (status, body) == (200, PAGE)
-    assert headers["Content-Type"] == "text/html; charset=utf-8"
+    assert (status, body, headers["Content-Type"]) == (200, PAGE, "text/html; charset=utf-8")
     status, headers, body = get(server, "/film")
-    assert (status, body) == (200, b"film")
-    assert headers["Transfer-Encoding"] == "chunked"
+    assert (status, body, headers["Transfer-Encoding"]) == (200, b"film", "chunked")
     for sent in (get(server)[1], headers, get(server, "/none")[1]):
         assert sent | GUARDS == sent
         assert "Access-Control-Allow-Origin" not in sent
@@ -120,8 +118,7 @@ def test_a_request_gets_the_page_alone_if_it_is_for_the_page_and_by_a_name_of_th
     server, request_, wanted
 ):
     status, headers, body = ask(server.server_address[:2], request_)
-    assert status == wanted
-    assert (PAGE in body) == (wanted == 200 and not request_.startswith(b"HEAD"))
+    assert (status, PAGE in body) == (wanted, wanted == 200 and not request_.startswith(b"HEAD"))
     assert headers.get("Allow") == ("GET, HEAD" if wanted == 405 else None)
     if wanted in (403, 405) or request_.startswith(b"HEAD"):
         assert b"film" not in body

@@ -41,8 +41,7 @@ def test_the_panel_has_a_line_for_each_team():
     _, frames, _ = played()
     frame, colors = frames[40], player_colors(6, TEAMS)
     picture = Renderer(6, scale=9, teams=TEAMS).draw(frame.owner, frame.land, frame.troops)
-    panel = picture[:, 9 * CONFIG.width :]
-    swatches = panel[:, 2 * 34]
+    swatches = picture[:, 9 * CONFIG.width :][:, 2 * 34]
     rows = [int((swatches == color).all(axis=1).argmax()) for color in colors]
     lines = standings(frame.land, frame.troops, num_land(frame), teams=TEAMS)
     order = [line.seat for line in lines]
@@ -77,8 +76,7 @@ def test_gifts_of_those_without_land_and_at_edges_are_no_error():
     renderer, land = Renderer(4, scale=2, teams=(1, 1, 2, 2)), [1, 1, 0, 0]
     plain = renderer.draw(owner, land, land)
     for gifts, is_drawn in (([[3, 4], [4, 3]], False), ([[1, 2], [2, 1]], True)):
-        drawn = renderer.draw(owner, land, land, gifts=np.array(gifts))
-        assert (drawn != plain).any() == is_drawn
+        assert (renderer.draw(owner, land, land, gifts=np.array(gifts)) != plain).any() == is_drawn
 
 
 def test_text_has_lines_of_teams_above_those_of_players():

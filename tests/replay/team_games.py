@@ -38,5 +38,4 @@ def played() -> tuple[territorial.VecGame, list[Frame], Replay]:
     game = begin()
     recorder = Recorder(game)
     game.reset(seeds=[5])
-    frames = list(LiveGame(game).frames(10))
-    return game, frames, recorder.replay()
+    return game, list(LiveGame(game).frames(10)), recorder.replay()

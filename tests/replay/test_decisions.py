@@ -11,6 +11,7 @@ from territorial.observation.action_encoding import convert_share, owner_of_targ
 from territorial.observation.pair_columns import PAIRS, column
 from territorial.replay import DivergedError, Replay, ReplayError, decisions
 from territorial.replay.decision_rows import NOT_SHOWN
+from tests.episodes import begun
 from tests.replay.support import random_actions, recorded_game
 
 CONFIG = territorial.GameConfig(height=32, width=32, num_players=5, max_ticks=1500)
@@ -76,8 +77,7 @@ def test_bots_decide_when_they_wake_and_others_at_every_decision_tick(recorded: 
     rows = only(recorded)
     gaps = [set(np.diff(rows.tick[rows.seat == seat]).tolist()) for seat in range(1, 6)]
     assert gaps[0] == gaps[4] == {CONFIG.decision_every}
-    game = territorial.VecGame(CONFIG, 1, seats=SEATS, observe=False)
-    game.reset(seeds=[recorded.seed])
+    game = begun(territorial.VecGame(CONFIG, 1, seats=SEATS, observe=False), seeds=[recorded.seed])
     for seat in (2, 3, 4):
         ticks = rows.tick[rows.seat == seat].tolist()
         wake, interval = int(game.state.wake[0, seat]), int(game.state.memory[0, seat, 0])
@@ -111,8 +111,7 @@ def test_returns_are_the_rewards_of_the_live_game_and_places_its_end() -> None:
         for i in range(len(rows.tick)):
             step, seat = rows.tick[i] // 10, rows.seat[i] - 1
             assert rows.returns[i] == pytest.approx(expected[step][seat], abs=1e-6)
-    places = game.results.final_place[0]
-    assert (rows.place == places[rows.seat - 1]).all()
+    assert (rows.place == game.results.final_place[0][rows.seat - 1]).all()
     other = only(replay, rewards={"survival": 1})
     assert (other.returns[other.tick == 0] > 0).all()
 
@@ -228,8 +227,7 @@ def test_actions_of_a_game_play_it_again_bit_for_bit_in_an_environment_of_that_f
         env.step([[rng.choice(np.flatnonzero(mask)) if rng.random() < 0.4 else 0 for mask in masks]])
     recorder.close()
     rows = only(replays)
-    again = territorial.make_vec(1, action_format="pairs", **options)
-    again.reset(seeds=[replays[0].seed])
+    again = begun(territorial.make_vec(1, action_format="pairs", **options), seeds=[replays[0].seed])
     for tick in range(0, replays[0].num_ticks, CONFIG.decision_every):
         now = rows.tick == tick
         actions = np.zeros((1, 5), np.int64)

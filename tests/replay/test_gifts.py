@@ -65,8 +65,7 @@ def test_games_without_allies_have_no_teams_and_no_gifts():
 
 @pytest.mark.parametrize("deal", ["blocks", "turn", "random"])
 def test_a_replay_knows_the_teams_of_its_game(deal):
-    config = CONFIG.replace(team_deal=deal, max_ticks=20)
-    game = begin(config)
+    game = begin(CONFIG.replace(team_deal=deal, max_ticks=20))
     with Recorder(game) as recorder:
         game.reset(seeds=[9])
         game.step()

@@ -409,8 +409,7 @@ def test_arguments_that_cannot_be_are_named(name):
 
 
 def test_a_game_that_is_not_recorded_is_named():
-    game = VecGame(SMALL, 30, seats=BOTS)
-    recorder = Recorder(game, games=range(2, 20))
+    recorder = Recorder(VecGame(SMALL, 30, seats=BOTS), games=range(2, 20))
     with pytest.raises(ReplayError, match=r"game 1 is not recorded: this recorder has 2, 3, .* \.\.\."):
         recorder.replay(1)
 

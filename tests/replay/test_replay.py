@@ -8,6 +8,7 @@ import pytest
 from territorial import GameConfig, VecGame
 from territorial.replay import Checkpoint, DivergedError, LiveGame, ReplayPlayer, frame_of
 from territorial.replay.replay import SNAPSHOT_EVERY
+from tests.episodes import begun
 from tests.replay.support import BOTS, SMALL, random_actions, recorded_game, same_replay
 
 LONG = SMALL.replace(max_ticks=2000, deaths=False, win_percent=100, attackers_per_defender=2)
@@ -158,9 +159,7 @@ def test_frames_that_cannot_be_are_refused(played, arguments):
 def test_a_live_game_has_the_frames_of_its_replay():
     config = SMALL.replace(max_ticks=405)
     replay = recorded_game(config, seed=3)[1]
-    game = VecGame(config, 2, seats=BOTS, autoreset="disabled")
-    game.reset(seeds=[1, 3])
-    live = LiveGame(game, 1)
+    live = LiveGame(begun(VecGame(config, 2, seats=BOTS, autoreset="disabled"), seeds=[1, 3]), 1)
     assert same_frames(list(live.frames(every=50)), list(replay.frames(every=50)))
     for name in ("names", "map_kind", "terrain", "num_land"):
         assert getattr(live, name) == getattr(replay, name)
@@ -169,12 +168,10 @@ def test_a_live_game_has_the_frames_of_its_replay():
 
 def test_a_live_game_takes_actions_and_stops_when_another_takes_its_place():
     rng = np.random.default_rng(0)
-    game = VecGame(SMALL.replace(max_ticks=95), 2, seats=None)
-    game.reset()
+    game = begun(VecGame(SMALL.replace(max_ticks=95), 2, seats=None))
     live = LiveGame(game, 1, actions=lambda game: random_actions(game, rng), names=["a", "b", "c", "d"])
     assert [frame.tick for frame in live.frames()] == list(range(0, 95, 10))
-    assert live.names == ("a", "b", "c", "d")
-    assert game.state.tick[1] == 0
+    assert (live.names, game.state.tick[1]) == (("a", "b", "c", "d"), 0)
 
 
 # ---- replays that are not what was played ----------------------------------------------------------
@@ -244,8 +241,7 @@ def test_a_game_that_ends_before_its_replay_is_noticed():
 
 def test_a_replay_made_by_hand_is_checked():
     replay = recorded_game(SMALL, steps=5)[1]
-    remade = dataclasses.replace(replay, launches=replay.launches.tolist())
-    assert same_replay(remade, replay)
+    assert same_replay(dataclasses.replace(replay, launches=replay.launches.tolist()), replay)
     for changes, message in (
         ({"launches": [[11, 1, 0, 5]]}, r"launch 0 is \[11, 1, 0, 5\]; .* at a multiple of 10"),
         ({"launches": [[20, 1, 0, 5], [10, 1, 0, 5]]}, "launch 1 is"),
@@ -261,8 +257,7 @@ def test_a_replay_made_by_hand_is_checked():
 
 
 def test_play_stops_at_the_end_of_the_game():
-    game = VecGame(SMALL.replace(win_percent=5), 1, autoreset="disabled")
-    game.reset()
+    game = begun(VecGame(SMALL.replace(win_percent=5), 1, autoreset="disabled"))
     game.play(0, [(0, p, 0, 1024) for p in range(1, 5)], 900)
     assert game.state.over[0]
     assert game.state.tick[0] < 100
@@ -292,8 +287,7 @@ BAD_PLAYS = {
 @pytest.mark.parametrize("name", BAD_PLAYS)
 def test_launches_that_cannot_be_played_are_named_and_nothing_happens(name):
     launches, until, message = BAD_PLAYS[name]
-    game = VecGame(SMALL, 1, seats=BOTS)
-    game.reset()
+    game = begun(VecGame(SMALL, 1, seats=BOTS))
     game.step()
     game.step()
     before = game.digest(0)

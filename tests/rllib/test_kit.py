@@ -58,7 +58,7 @@ def made(env, store, algorithm="PPO", runners=0, rules=None, **changes):
     ],
 )
 def test_a_league_trains_is_saved_and_goes_on(env, algorithm, runners, ends, tmp_path):
-    trained = ends(made(env, tmp_path / "store", algorithm, runners).build_algo())
+    trained = made(env, tmp_path / "store", algorithm, runners).build_algo()
     results = [trained.train()["league"] for _ in range(2)]
     learners = list(kit.LEAGUES[env][1]["modules"])
     assert all(result["games"] >= 0 for result in results)
@@ -79,8 +79,13 @@ def test_a_league_trains_is_saved_and_goes_on(env, algorithm, runners, ends, tmp
 # ---- who acts, and how games end -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("fragment", [1, 7])
-def test_the_players_that_were_drawn_act_and_outcomes_are_those_of_the_boards(fragment, ends, tmp_path):
+@pytest.mark.parametrize(
+    ("fragment", "count"),
+    [(1, 12), (7, 12), *(pytest.param(fragment, 500, marks=pytest.mark.slow) for fragment in (1, 7))],
+)
+def test_the_players_that_were_drawn_act_and_outcomes_are_those_of_the_boards(
+    fragment, count, ends, tmp_path
+):
     columns = {"bot:left": 0, "bot:right": -1}
     rules = kit.rules_of("four")
     config = made(
@@ -93,7 +98,7 @@ def test_the_players_that_were_drawn_act_and_outcomes_are_those_of_the_boards(fr
     games.clear()  # RLlib has tried the environment
     others = League(rules, rated=False)
     others.freeze_first()
-    while len(ended) < 12:
+    while len(ended) < count:
         episodes = runner.sample(num_timesteps=fragment)
         for episode in (*episodes, *runner._ongoing_episodes):
             players = drawn.setdefault(episode.id_, dict(episode.custom_data[PLAYERS]))
