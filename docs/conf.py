@@ -69,6 +69,9 @@ IMPORTED = re.compile(r"^from ((?:territorial|rllib_adapters)[\w.]*) import ([^(
 
 def setup(app: Sphinx) -> None:
     """Make text of links that leave this folder, check the reference, and add pages that play games."""
+    with mock(autodoc_mock_imports):  # names that are imported when they are first asked for
+        for module, name in public_names():
+            named(f"{module}.{name}")
     app.connect("source-read", unlink)
     app.connect("source-read", name_languages)
     app.connect("env-check-consistency", check_reference)

@@ -89,10 +89,6 @@ def shared_arrays(game: VecGame) -> Arrays:
 # ---- parts of spaces -------------------------------------------------------------------------------------
 
 
-NAME_BYTES = 128
-"""Room for the name of a snapshot in UTF-8; the rest is zero."""
-
-
 class ByteBox(spaces.Box):
     """``Box(0, 255, shape, uint8)`` whose bounds take no memory and are not shipped.
 
@@ -114,16 +110,3 @@ class ByteBox(spaces.Box):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ByteBox:
         return ByteBox(self._shape)
-
-
-def encode_name(name: str) -> npt.NDArray[np.uint8]:
-    """Return the name of a snapshot as uint8 (128,); ValueError if it is longer."""
-    text = name.encode()
-    if len(text) > NAME_BYTES:
-        raise ValueError(f"the name of the snapshot {name!r} has {len(text)} bytes; it may have {NAME_BYTES}")
-    return np.frombuffer(text.ljust(NAME_BYTES, b"\0"), np.uint8)
-
-
-def decode_name(data: npt.NDArray[np.uint8]) -> str:
-    """Return the name that ``encode_name`` made uint8 (128,) of."""
-    return data.tobytes().rstrip(b"\0").decode()

@@ -17,8 +17,8 @@ from gymnasium import spaces
 from ray.rllib.env.multi_agent_env import MultiAgentEnv
 from ray.rllib.env.vector.vector_multi_agent_env import VectorMultiAgentEnv
 
-from rllib_adapters.envs.agent_interface import NAME_BYTES, AgentInterface, ByteBox
-from rllib_adapters.envs.env_config import POOL, EnvConfig, learners_of, module_of, roles_by_seat
+from rllib_adapters.envs.agent_interface import AgentInterface
+from rllib_adapters.envs.env_config import EnvConfig, learners_of, module_of, roles_by_seat
 from rllib_adapters.envs.seating import BotRegistry, check_new_league, seats_of_agents
 from rllib_adapters.league.runner import MOST
 from territorial.bots import Network
@@ -283,10 +283,6 @@ class TerritorialBatchEnv(WritableArrays, VectorMultiAgentEnv):
     ) -> tuple[dict[str, spaces.Space[Any]], dict[str, spaces.Space[Any]]]:
         """Return the spaces of observations and of actions by agent; one object for all of a kind."""
         forms = {agent: self.options.form_of(module_of(agent)) for agent in agents}
-        seen = {form: interface.observation_space for form, interface in self.interfaces.items()}
-        acts = {agent: self.interfaces[form].format.space for agent, form in forms.items()}
-        if self.frozen_form in seen:
-            named = {**seen[self.frozen_form].spaces, "opponent": ByteBox((NAME_BYTES,))}
-            seen[POOL] = spaces.Dict(named)
-        kinds = {agent: POOL if module_of(agent) == POOL else form for agent, form in forms.items()}
-        return {agent: seen[kind] for agent, kind in kinds.items()}, acts
+        seen: dict[str, spaces.Space[Any]] = {}
+        seen |= {agent: self.interfaces[form].observation_space for agent, form in forms.items()}
+        return seen, {agent: self.interfaces[form].format.space for agent, form in forms.items()}

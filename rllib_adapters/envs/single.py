@@ -14,7 +14,7 @@ from gymnasium import spaces
 from ray.rllib.env import GroupAgentsWrapper
 from ray.rllib.env.multi_agent_env import MultiAgentEnv
 
-from rllib_adapters.envs.agent_interface import encode_name, shared_arrays
+from rllib_adapters.envs.agent_interface import shared_arrays
 from rllib_adapters.envs.batch import TerritorialBatchEnv
 from rllib_adapters.envs.env_config import EnvConfig, frozen_name, learner_name, module_of, roles_by_seat
 from rllib_adapters.envs.seating import TRAINABLE, seats_of_agents
@@ -25,6 +25,8 @@ from territorial.typing import Ints
 
 Observation = dict[str, npt.NDArray[Any]]
 Info = dict[str, Any]
+OPPONENT = "opponent"
+"""The key of infos with the snapshot that acts for a frozen seat."""
 
 
 class TerritorialMultiAgentEnv(WritableArrays, MultiAgentEnv):
@@ -48,7 +50,6 @@ class TerritorialMultiAgentEnv(WritableArrays, MultiAgentEnv):
     ``globals``       float32 (G,)                 what is the same for all agents
     ``seat``          int32 (1,)                   who looks, 1..P
     ``action_mask``   int8 (P + 12,)               1 for every legal target and fraction, in ego order
-    ``opponent``      uint8 (128,)                 frozen seats alone: the snapshot's name in UTF-8
     ================  ===========================  ======================================================
 
     docs/observation.md has the bits and the columns. All agents of a kind have one space object.
@@ -65,8 +66,8 @@ class TerritorialMultiAgentEnv(WritableArrays, MultiAgentEnv):
     **Rewards and ends** are those of ``territorial.TerritorialEnv``. The episode ends with the game, or
     as ``end_when`` says; frozen seats that are left are truncated then.
 
-    **Infos** are empty but for agents that end: ``place`` (0.0 if cut before it was known), ``land`` and
-    ``tick``.
+    **Infos** of frozen seats have ``opponent``, the name of the snapshot that acts. Agents that end have
+    ``place`` (0.0 if cut before it was known), ``land`` and ``tick``. All others are empty.
 
     Args:
         env_config: a dict of entries of :class:`~rllib_adapters.envs.env_config.EnvConfig`, which says what
@@ -82,7 +83,8 @@ class TerritorialMultiAgentEnv(WritableArrays, MultiAgentEnv):
         self.possible_agents: list[str] = list(self._seats)
         self.agents: list[str] = []
         self._forms = {agent: self.options.form_of(module_of(agent)) for agent in self.possible_agents}
-        self._opponent: dict[str, npt.NDArray[np.uint8]] = {}
+        self._opponent: dict[str, str] = {}
+        """The snapshots of frozen seats, by agent."""
         self.observation_spaces, self.action_spaces = self._view.observation_spaces, self._view.action_spaces
         super().__init__()
 
@@ -113,12 +115,10 @@ class TerritorialMultiAgentEnv(WritableArrays, MultiAgentEnv):
         """
         self.batch.reset(seed=seed)
         players, in_pool = self._view.players, self._view.in_pool
-        self._opponent = {
-            frozen_name(i): encode_name(players[i].name) for i, acts in enumerate(in_pool) if acts
-        }
+        self._opponent = {frozen_name(i): players[i].name for i, acts in enumerate(in_pool) if acts}
         learners = {learner_name(who.name, i) for i, who in enumerate(players) if who.kind == "trainable"}
         self.agents = [agent for agent in self._seats if agent in learners or agent in self._opponent]
-        return self._observe(), {agent: {} for agent in self.agents}
+        return self._observe(), {agent: self._info(agent) for agent in self.agents}
 
     def step(self, action_dict: Mapping[str, Any]) -> tuple[Any, ...]:
         """Play all actions up to the next decision.
@@ -140,7 +140,10 @@ class TerritorialMultiAgentEnv(WritableArrays, MultiAgentEnv):
             # An episode of which all agents are truncated one by one is a terminated one to RLlib, and what
             # comes after it would count as nothing: only "__all__" says that it was cut.
             {**dict.fromkeys(playing, False), **dict.fromkeys(living, is_over), "__all__": is_cut},
-            {agent: {} for agent in playing} | {agent: self.batch.ending(0, seats[agent]) for agent in last},
+            {
+                agent: self._info(agent) | (self.batch.ending(0, seats[agent]) if agent in last else {})
+                for agent in playing
+            },
         )
         self.agents = [] if step.done[0] else living
         return results
@@ -186,9 +189,10 @@ class TerritorialMultiAgentEnv(WritableArrays, MultiAgentEnv):
             )
             for i, agent in enumerate(agents):
                 shown[agent] = {**shared, **{name: rows[i] for name, rows in own.items()}}
-        for agent in self._opponent.keys() & shown.keys():
-            shown[agent]["opponent"] = self._opponent[agent]
         return shown
+
+    def _info(self, agent: str) -> Info:
+        return {OPPONENT: self._opponent[agent]} if agent in self._opponent else {}
 
     def _agents_by_form(self) -> Iterator[tuple[str, list[str], Ints]]:
         """Yield the forms that ``agents`` have, and which of them have each, on which seats, 1..P."""

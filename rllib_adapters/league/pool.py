@@ -21,6 +21,12 @@ from territorial.nets.frozen import FrozenNetwork, FrozenPolicies, device_of, ma
 MOVED = "if it was moved, pass its folder: Algorithm.from_checkpoint(path, store=folder)"
 
 
+PLAYER = "league_player"
+"""The column with the number of the player that acts for a row of a pool."""
+PLAYERS = "league_players"
+"""The key of an episode's ``custom_data`` with the players of agents, such as "snapshot:main-3"."""
+
+
 class PoolModule(RLModule):
     """Acts for frozen seats.
 
@@ -34,6 +40,22 @@ class PoolModule(RLModule):
 
     framework = "torch"
     opponents: FrozenPolicies
+
+    def setup(self) -> None:
+        """Know nobody yet; called by RLlib."""
+        self._players: list[str] = []
+        self._numbers: dict[str, int] = {}
+
+    def number(self, player: str) -> int:
+        """Return the number of a player, which it has in this process."""
+        if player not in self._numbers:
+            self._numbers[player] = len(self._players)
+            self._players.append(player)
+        return self._numbers[player]
+
+    def players(self, batch: Mapping[str, Any]) -> list[str]:
+        """Return who acts for each row of ``batch``, by the column ``PLAYER``."""
+        return [self._players[number] for number in batch[PLAYER].flatten().tolist()]
 
     @abstractmethod
     def act(self, batch: Mapping[str, Any]) -> Any:
@@ -81,6 +103,26 @@ def store_of(store: SnapshotStore | str) -> SnapshotStore:
     return store if isinstance(store, SnapshotStore) else SnapshotStore(store)
 
 
+class AddPlayers(ConnectorV2):
+    """Adds the number of the player to each row of a pool, and to no others."""
+
+    def __call__(
+        self, *, rl_module: Any, batch: dict[str, Any], episodes: list[Any], **_: Any
+    ) -> dict[str, Any]:
+        """Return ``batch`` with the column ``PLAYER``."""
+        whole = {episode.id_: episode for episode in episodes}
+        for own in self.single_agent_episode_iterator(episodes, agents_that_stepped_only=True):
+            pool = rl_module[own.module_id].unwrapped() if own.module_id in rl_module else None
+            if isinstance(pool, PoolModule):
+                player = self.player_of(own, whole[own.multi_agent_episode_id])
+                self.add_batch_item(batch, PLAYER, pool.number(player), own)
+        return batch
+
+    def player_of(self, own: Any, episode: Any) -> str:
+        """Return who plays the agent of ``own``, which is a part of ``episode``."""
+        return str(episode.custom_data[PLAYERS][own.agent_id])
+
+
 # ---- any environment -------------------------------------------------------------------------------------
 
 
@@ -104,30 +146,6 @@ class Bot:
         raise NotImplementedError(f"{type(self).__name__} must have a method act(seen, random)")
 
 
-PLAYER = "league_player"
-"""The column with the number of the player that acts for a row of a pool."""
-
-
-class AddPlayers(ConnectorV2):
-    """Adds the number of the player to each row of a pool, and to no others."""
-
-    def __call__(
-        self, *, rl_module: Any, batch: dict[str, Any], episodes: list[Any], **_: Any
-    ) -> dict[str, Any]:
-        """Return ``batch`` with the column ``PLAYER``."""
-        whose = {episode.id_: episode.custom_data for episode in episodes}
-        for own in self.single_agent_episode_iterator(episodes, agents_that_stepped_only=True):
-            pool = rl_module[own.module_id].unwrapped() if own.module_id in rl_module else None
-            if isinstance(pool, LeaguePool):
-                player = whose[own.multi_agent_episode_id][PLAYERS][own.agent_id]
-                self.add_batch_item(batch, PLAYER, pool.number(player), own)
-        return batch
-
-
-PLAYERS = "league_players"
-"""The key of an episode's ``custom_data`` with the players of agents, such as "snapshot:main-3"."""
-
-
 class LeaguePool(PoolModule):
     """Plays snapshots and bots of a league of any environment, by the column ``PLAYER``.
 
@@ -146,21 +164,12 @@ class LeaguePool(PoolModule):
         spaces = self.observation_space, self.action_space
         build = ModuleNetworks(self.model_config["architectures"], self.model_config["spaces"], *spaces)
         self.opponents = FrozenPolicies(store_of(self.model_config["store"]), build)
-        self._players: list[str] = []
-        self._numbers: dict[str, int] = {}
+        super().setup()
         self._random = np.random.default_rng(int(torch.randint(2**31, ())))  # RLlib seeds PyTorch
-
-    def number(self, player: str) -> int:
-        """Return the number of a player, which it has in this process."""
-        if player not in self._numbers:
-            self._numbers[player] = len(self._players)
-            self._players.append(player)
-        return self._numbers[player]
 
     def act(self, batch: Mapping[str, Any]) -> Any:
         """Return the actions of rows, each of its player."""
-        seen = batch[Columns.OBS]
-        who = [self._players[number] for number in batch[PLAYER].flatten().tolist()]
+        seen, who = batch[Columns.OBS], self.players(batch)
         rows_of: dict[str, list[int]] = {}
         for row, player in enumerate(who):
             kind, _, name = player.partition(":")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ray.rllib.algorithms.algorithm_config import NOT_SERIALIZABLE
+from ray.rllib.connectors.common import AddObservationsFromEpisodesToBatch
 
 from rllib_adapters.envs.env_config import (
     ROWS,
@@ -17,6 +18,7 @@ from rllib_adapters.envs.env_config import (
     most_seats_of_a_learner,
 )
 from rllib_adapters.league.algorithm_config import LeagueAlgorithmConfig, foreign_algorithm
+from rllib_adapters.observations.connector import AddOpponents
 from territorial.config.fields import check_values, option
 from territorial.config.validation import hint, one_of
 from territorial.league import League, LineUpDistribution, SnapshotStore
@@ -103,6 +105,13 @@ class TerritorialConfig(LeagueAlgorithmConfig):
         given = {name: value for name, value in locals().items() if name != "self" and value is not None}
         self.learning_options = dataclasses.replace(self.learning_options, **given)
         return self
+
+    def build_env_to_module_connector(self, *args: Any, **kwargs: Any) -> Any:
+        """Return RLlib's pipeline, in which the pool gets the snapshots of its rows; called by RLlib."""
+        pipeline = super().build_env_to_module_connector(*args, **kwargs)
+        if self.add_default_connectors_to_env_to_module_pipeline:
+            pipeline.insert_after(AddObservationsFromEpisodesToBatch, AddOpponents())
+        return pipeline
 
     def get_evaluation_config_object(self) -> Any:
         """Return the settings of evaluations, whose games differ in entries of theirs; called by RLlib."""

@@ -11,7 +11,7 @@ from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.rl_module import RLModule
 from torch import Tensor
 
-from rllib_adapters.envs.agent_interface import SHARED, decode_name
+from rllib_adapters.envs.agent_interface import SHARED
 from rllib_adapters.envs.env_config import BOTH, parts_of
 from rllib_adapters.league.pool import PoolModule, store_of
 from rllib_adapters.modules.board import BoardModule
@@ -24,13 +24,12 @@ from territorial.nets.frozen_seats import FrozenSeats
 from territorial.nets.pair_policy import PairRows
 from territorial.observation.layout import ObsLayout
 
-OPPONENT = "opponent"
 BASES = (BoardModule, PairModule)
 """What architectures have to be subclasses of."""
 
 
 class FrozenPool(ModuleFrames, PoolModule):
-    """Acts for every frozen seat of this game with the snapshot that its observation names.
+    """Acts for every frozen seat of this game with the snapshot that has it.
 
     ``model_config``, which ``pool_settings`` makes, has ``layout`` and ``config`` as that of a
     ``BoardModule``, beside that of a ``PoolModule``, and:
@@ -45,13 +44,12 @@ class FrozenPool(ModuleFrames, PoolModule):
 
     def setup(self) -> None:
         """Remember where the snapshots are; called by RLlib."""
+        super().setup()
         self.opponents = opponents_of(self.model_config)
 
     def act(self, batch: Mapping[str, Any]) -> Tensor:
         """Return the actions of the rows of ``batch``."""
-        seen = dict(self.with_frames(batch[Columns.OBS]))
-        names = [decode_name(name) for name in seen.pop(OPPONENT).cpu().numpy()]
-        actions: Tensor = self.opponents.act(names, seen)
+        actions: Tensor = self.opponents.act(self.players(batch), self.with_frames(batch[Columns.OBS]))
         return actions
 
 

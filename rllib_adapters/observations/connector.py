@@ -15,6 +15,8 @@ from ray.rllib.core.columns import Columns
 from torch import Tensor
 
 from rllib_adapters.envs.agent_interface import SHARED
+from rllib_adapters.envs.single import OPPONENT
+from rllib_adapters.league.pool import AddPlayers
 from rllib_adapters.observations.log import ObservationLog, SharedObservations
 from territorial.typing import Arrays
 
@@ -161,6 +163,14 @@ def _stack_actions(episode: Any) -> None:
 def _is_recorded(episode: Any) -> bool:
     seen = episode.observations
     return isinstance(seen, SharedObservations) and not seen.is_made
+
+
+class AddOpponents(AddPlayers):
+    """Adds the number of the snapshot to the rows of frozen seats, as infos name it."""
+
+    def player_of(self, own: Any, episode: Any) -> str:
+        """Return the name of a snapshot."""
+        return str(own.get_infos(-1)[OPPONENT])
 
 
 def frames_for_runners(env: Any, spaces: Any, device: Any) -> SharedFrames:

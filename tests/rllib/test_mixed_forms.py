@@ -27,7 +27,7 @@ SEEN_BY = {
     "main": {"own", "pairs", "targets", "action_mask"},
     "scout": {*SHARED, "seat", "action_mask"},
     "rival": {*SHARED, "seat", "action_mask"},
-    POOL: {*SHARED, "seat", "action_mask", "own", "pairs", "targets", "opponent"},
+    POOL: {*SHARED, "seat", "action_mask", "own", "pairs", "targets"},
 }
 
 
@@ -163,7 +163,6 @@ def test_every_snapshot_reads_its_part_of_the_rows_by_its_manifest(tmp_path, mon
     monkeypatch.setattr(FrozenSeats, "act", act)
     frozen = [own for agent, own in env.reset(seed=1)[0].items() if module_of(agent) == POOL]
     rows = {key: torch.from_numpy(np.stack([own[key] for own in frozen])) for key in frozen[0]}
-    del rows["opponent"]
     actions = pool.act(["on-pairs", "on-boards", "on-pairs"], rows)
     (on_boards, boards), (on_pairs, pairs) = asked
     assert (on_boards, on_pairs) == (["on-boards"], ["on-pairs", "on-pairs"])
