@@ -310,7 +310,7 @@ def _weights_of(name: str, spec: RLModuleSpec, spaces: Spaces) -> tuple[str, ...
         Manifest(architecture="x", observation="x", action_format="x", settings=spec.model_config)
     except TypeError as error:
         raise ValueError(f"the model_config of {name!r} cannot be stored with snapshots: {error}") from None
-    module = build_module(spec, *spaces, spec.model_config)
+    module = build_module(spec, *spaces, **spec.model_config)
     if module.is_stateful():
         raise ValueError(f"the module of {name!r} is recurrent; snapshots of such cannot play")
     return tuple(module.state_dict())

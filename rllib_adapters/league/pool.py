@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from torch import Tensor
 
 from territorial.config.validation import shown
 from territorial.league import Manifest, MismatchError, SnapshotStore
-from territorial.nets.frozen import FrozenNetwork, FrozenPolicies, device_of, mapped
+from territorial.nets.frozen import FrozenNetwork, FrozenPolicies, built, device_of, mapped
 
 MOVED = "if it was moved, pass its folder: Algorithm.from_checkpoint(path, store=folder)"
 
@@ -252,23 +253,17 @@ class ModuleNetworks:
             )
         key = f"{manifest.architecture} {sorted(manifest.settings.items())}"
         if key not in self._made:
-            spec = self._known[manifest.architecture]
-            try:
-                self._made[key] = ModuleNetwork(build_module(spec, *self._spaces, manifest.settings))
-            except Exception as error:  # whatever a module of a user makes of settings that may be anything
-                raise MismatchError(
-                    f"snapshot {name!r}: {manifest.architecture} cannot be built with the settings "
-                    f"{shown(manifest.settings)}: {type(error).__name__}: {error}"
-                ) from error
+            make = partial(build_module, self._known[manifest.architecture], *self._spaces)
+            self._made[key] = ModuleNetwork(built(name, manifest, make))
         return self._made[key]
 
 
-def build_module(spec: RLModuleSpec, observations: Any, actions: Any, settings: Mapping[str, Any]) -> Any:
+def build_module(spec: RLModuleSpec, observations: Any, actions: Any, /, **settings: Any) -> Any:
     """Return a new module of the class of ``spec``, with its critic and without copies for learners."""
     return RLModuleSpec(
         module_class=spec.module_class,
         catalog_class=spec.catalog_class,
         observation_space=observations,
         action_space=actions,
-        model_config=dict(settings),
+        model_config=settings,
     ).build()

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from territorial.config.validation import shown
 from territorial.league import Manifest, MismatchError, SnapshotStore, Weights
 
 MAX_OPEN = 128
@@ -209,6 +210,17 @@ class FrozenPolicies:
                 self._open.popitem(last=False)
         self._open.move_to_end(key)
         return self._open[key]
+
+
+def built(name: str, manifest: Manifest, make: Callable[..., Any]) -> Any:
+    """Return what ``make`` makes of the settings of a snapshot; MismatchError for settings that it lacks."""
+    try:
+        return make(**manifest.settings)
+    except Exception as error:  # whatever a network makes of settings that may be anything
+        raise MismatchError(
+            f"snapshot {name!r}: {manifest.architecture} cannot be built with the settings "
+            f"{shown(manifest.settings)}: {type(error).__name__}: {error}"
+        ) from error
 
 
 def mapped(function: Callable[..., Any], *trees: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -13,11 +14,10 @@ import torch
 from torch import Tensor
 
 from territorial.config import GameConfig
-from territorial.config.validation import shown
 from territorial.league import Manifest, MismatchError, SnapshotStore
 from territorial.league.manifest import VERSIONS
 from territorial.nets.board_policy import BoardPolicy, MakeTrunk
-from territorial.nets.frozen import Acting, FrozenNetwork, FrozenPolicies, Snapshot, portions_of
+from territorial.nets.frozen import Acting, FrozenNetwork, FrozenPolicies, Snapshot, built, portions_of
 from territorial.nets.pair_policy import READS, PairRows
 from territorial.nets.policy import GAMES, MASKED, Policy
 from territorial.nets.side_by_side import FixedShapes, SideBySide, side_by_side
@@ -178,25 +178,16 @@ class SeatNetworks:
             )
         key = f"{manifest.architecture} {sorted(manifest.settings.items())}"
         if key not in self.made:
-            network = self._built(name, manifest)
+            make = partial(self._make, self.trunks[manifest.architecture])
+            network = built(name, manifest, make)
             weights = sum(part.numel() * part.element_size() for part in network.parameters())
             may_act_together = isinstance(network, Policy) and weights <= MAX_TOGETHER
             self.made[key] = SeatNetwork(key, network, may_act_together=may_act_together)
         return self.made[key]
 
-    def _built(self, name: str, manifest: Manifest) -> Policy | PairRows:
-        """Return a new network for a snapshot; MismatchError for settings that its architecture lacks."""
-        make = self.trunks[manifest.architecture]
-        try:
-            made = make(self.layout, self.config, **manifest.settings)
-            return (
-                made if isinstance(made, (Policy, PairRows)) else BoardPolicy(self.layout, self.config, made)
-            )
-        except Exception as error:  # whatever a network makes of settings that may be anything
-            raise MismatchError(
-                f"snapshot {name!r}: {manifest.architecture} cannot be built with the settings "
-                f"{shown(manifest.settings)}: {type(error).__name__}: {error}"
-            ) from error
+    def _make(self, trunk: MakeTrunk, **settings: Any) -> Policy | PairRows:
+        made = trunk(self.layout, self.config, **settings)
+        return made if isinstance(made, (Policy, PairRows)) else BoardPolicy(self.layout, self.config, made)
 
 
 class FrozenSeats(FrozenPolicies):

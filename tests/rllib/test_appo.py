@@ -222,7 +222,7 @@ def test_it_learns_to_leave_novices_behind(ends):
     algorithm = ends(config.build_algo())
     first = place = algorithm.train()["env_runners"]["place"]
     for _ in range(200):  # some 40 do where nothing else runs; the learner's thread falls behind elsewhere
-        if place < 1.53:
+        if place < 1.58:
             break
         place = algorithm.train()["env_runners"]["place"]
-    assert place < 1.53 < 1.6 < first
+    assert place < 1.58 < 1.65 < first

@@ -129,7 +129,7 @@ def test_a_snapshot_acts_as_its_module_did(module, tmp_path):
     spec = _spec(config, "main", (module, {}))
     store, weights = SnapshotStore(tmp_path / "own"), {}
     for i in range(3):
-        one = build_module(spec, seen, acts, spec.model_config)
+        one = build_module(spec, seen, acts, **spec.model_config)
         weights[f"main-{i}"] = one
         about = {"architecture": module.__name__, "settings": spec.model_config, **of_spaces(seen, acts)}
         store.add(
