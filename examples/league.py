@@ -123,7 +123,7 @@ def evaluate(options: argparse.Namespace, store: SnapshotStore, name: str) -> fl
             frame["frame"] = torch.zeros((len(agents), 1), dtype=torch.int64)
             actions = players.act(names, {**rows, **frame}).numpy()
             seen, _, _, _, infos = env.step(dict(zip(agents, actions, strict=True)))
-            land |= {agent: info["land"] for agent, info in infos.items() if info}
+            land |= {agent: info["land"] for agent, info in infos.items() if "land" in info}
         mine = [cells for agent, cells in land.items() if agent.startswith("player")]
         shares.append(np.mean(mine) * env.game.config.num_players / env.game.state.num_land[0])
     return float(np.mean(shares))
