@@ -208,6 +208,7 @@ def test_what_it_cannot_be_given_is_an_error_when_it_is_built(settings, message)
 
 @pytest.mark.verify
 @pytest.mark.usefixtures("running_ray")
+@pytest.mark.slow  # how far the learner's thread falls behind depends on what else runs
 def test_it_learns_to_leave_novices_behind(ends):
     """Two agents and two novices: the best mean place of the two is 1.5, and they begin above 1.7."""
     seats, game = ["agent", "agent", "novice", "novice"], GameConfig(height=32, width=32, num_players=4)
