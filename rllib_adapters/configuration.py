@@ -165,7 +165,7 @@ def configure_league(
     Args:
         config: of an algorithm of the new API stack.
         env_config: of ``TerritorialMultiAgentEnv``, without ``league`` and ``seats``.
-        league: of "shared" games, or with one learner; it must not be used elsewhere.
+        league: must not be used elsewhere.
         store: a folder for this run alone.
         start: file of weights that all learners begin with, as ``territorial clone`` or ``PairPolicy.save``
             writes it; each must have a ``PairModule`` of its size. Default None: weights drawn by chance.

@@ -18,8 +18,8 @@ from ray.rllib.env.multi_agent_env import MultiAgentEnv
 from ray.rllib.env.vector.vector_multi_agent_env import VectorMultiAgentEnv
 
 from rllib_adapters.envs.agent_interface import AgentInterface
-from rllib_adapters.envs.env_config import EnvConfig, learners_of, module_of, roles_by_seat
-from rllib_adapters.envs.seating import BotRegistry, check_new_league, seats_of_agents
+from rllib_adapters.envs.env_config import POOL, EnvConfig, agents_of, learners_of, module_of
+from rllib_adapters.envs.seating import BotRegistry
 from rllib_adapters.league.runner import MOST
 from territorial.bots import Network
 from territorial.engine.batch_arrays import GameArrays, seed_of_episode
@@ -27,7 +27,8 @@ from territorial.engine.vec_game import VecGame, compile_steps
 from territorial.evaluation.places import known_places, places_now
 from territorial.files.arrays import WritableArrays
 from territorial.files.room import check_room
-from territorial.league import LineUpDistribution, Outcome, Player
+from territorial.league import Outcome, Player
+from territorial.league.seating import LineUps
 from territorial.typing import Bools
 
 
@@ -86,12 +87,13 @@ class GameView(MultiAgentEnv):
         on_deal: Callable[[GameView], Sequence[bool]],
     ) -> None:
         self.options, self.league = options, options.table
-        self._roles = roles_by_seat(self.league)
         self.possible_agents: list[str] = list(observation_spaces)
         self.agents: list[str] = []
         self.observation_spaces, self.action_spaces = dict(observation_spaces), dict(action_spaces)
         self.players: tuple[Player, ...] = ()
         """Who plays the seats of the present game."""
+        self.learns: Sequence[bool] = ()
+        """Which of them are learned from."""
         self.in_pool: Sequence[bool] = ()
         """Which of ``players`` are snapshots that act in the pool."""
         self._on_deal = on_deal
@@ -105,7 +107,7 @@ class GameView(MultiAgentEnv):
 
     def begin(self) -> None:
         """Let the next game be the present one, and deal the one after it."""
-        self.players, self.in_pool = self.next_players, self._next_in_pool
+        (self.players, self.learns), self.in_pool = self.next_line_up, self._next_in_pool
         self._deal()
 
     def _deal(self) -> None:
@@ -115,7 +117,7 @@ class GameView(MultiAgentEnv):
         self._draw()
 
     def _draw(self) -> None:
-        self.next_players = self.league.draw(self._rng)
+        self.next_line_up = self.league.draw_game(self._rng)
         self._next_in_pool = self._on_deal(self)
 
     @property
@@ -123,13 +125,20 @@ class GameView(MultiAgentEnv):
         """The names of those that act in the pool in the present game."""
         return frozenset(who.name for who, acts in zip(self.players, self.in_pool, strict=True) if acts)
 
-    def set_league(self, league: LineUpDistribution) -> None:
+    def set_league(self, league: LineUps) -> None:
         """Let another table draw the players from the next game on.
 
         The next game is dealt again, with the same numbers, as if it had not been dealt yet. ValueError if
-        the table may give a seat to a kind of player, or to one who learns, that the first could not.
+        the table draws a learner that the first did not name, or snapshots where the first drew none.
         """
-        check_new_league(self.options, self._roles, league)
+        EnvConfig(config=self.options.config, league=league, obs=self.options.obs)
+        for agent in agents_of(league):
+            if agent not in self.observation_spaces:
+                what = "snapshots" if module_of(agent) == POOL else f"trainable:{module_of(agent)}"
+                raise ValueError(
+                    f"the new league has {what}, which RLlib was built without; name them in the first "
+                    "league: learners with the weight 0, snapshots with a small one"
+                )
         self.league = league
         self._rng.bit_generator.state = self._undealt
         self._draw()
@@ -168,13 +177,15 @@ class TerritorialBatchEnv(WritableArrays, VectorMultiAgentEnv):
         self.interfaces = {form: AgentInterface(form, options, self.game) for form in options.forms}
         """How agents see and act, by the forms that they have."""
         self.frozen_form = options.frozen_form
-        seen, acts = self._spaces_of(list(seats_of_agents(roles_by_seat(options.table))))
+        seen, acts = self._spaces_of(list(agents_of(options.table)))
         self.single_observation_spaces, self.single_action_spaces = seen, acts
         self.single_observation_space, self.single_action_space = spaces.Dict(seen), spaces.Dict({**acts})
         self.num_envs = num_envs
         seats = num_envs, options.config.num_players
         self.learners, self.frozen = np.zeros(seats, np.bool_), np.zeros(seats, np.bool_)
         """(E, P) bool: the seats that act in the next step."""
+        self.learned = np.zeros(seats, np.bool_)
+        """(E, P) bool: the seats of learners that the games are learned from."""
         self.names = learners_of(options.table)
         """Of all who learn."""
         self._numbers = {Player("trainable", name): n for n, name in enumerate(self.names)}
@@ -268,14 +279,15 @@ class TerritorialBatchEnv(WritableArrays, VectorMultiAgentEnv):
             view.begin()
             self.who[k] = [self._numbers.get(player, -1) for player in view.players]
             self.learners[k] = self.who[k] >= 0
+            self.learned[k] = view.learns
             self.frozen[k] = view.in_pool
         if len(games):
             self._learn_on = {form: learns[self.who] for form, learns in self._learns_on.items()}
 
     def _set_next(self, k: int, view: GameView) -> list[bool]:
-        seats = self._registry.seats(view.next_players, view.league)
+        seats = self._registry.seats(view.next_line_up, view.league)
         self.game.set_next_game(k, seats, view.next_seed)
-        dealt = zip(view.next_players, seats, strict=True)
+        dealt = zip(view.next_line_up.players, seats, strict=True)
         return [player.kind == "snapshot" and not isinstance(seat, Network) for player, seat in dealt]
 
     def _spaces_of(

@@ -19,6 +19,7 @@ from territorial.envs.forms import FORMS, Form, PackedBoards, Pairs
 from territorial.envs.options import OPTIONS, EnvOptions
 from territorial.evaluation.players import named_bot
 from territorial.league import Group, LineUpDistribution, SnapshotStore
+from territorial.league.seating import LineUps, line_ups_of
 from territorial.observation.action_formats import OF_CANDIDATES
 from territorial.observation.layout import ObsLayout
 
@@ -47,9 +48,10 @@ class EnvConfig:
         default_factory=GameConfig,
         metadata=about("a ``territorial.GameConfig``: rules, size, map; or its fields in a dict"),
     )
-    league: LineUpDistribution | None = option(
+    league: LineUps | None = option(
         None,
-        "a ``territorial.league.LineUpDistribution``, or its dict; each ``trainable`` there learns",
+        "a ``territorial.league.LineUpDistribution``, a ``LineUpMixture`` of several, or its dict; each "
+        "``trainable`` there learns",
         none="``seats`` say who plays",
     )
     seats: Sequence[Seat] | None = option(
@@ -127,7 +129,7 @@ class EnvConfig:
         if isinstance(self.config, Mapping):
             object.__setattr__(self, "config", GameConfig(**self.config))
         if isinstance(self.league, Mapping):
-            object.__setattr__(self, "league", LineUpDistribution.from_dict(self.league, own))
+            object.__setattr__(self, "league", line_ups_of(self.league, own))
         if isinstance(self.store, (str, os.PathLike)):
             object.__setattr__(self, "store", SnapshotStore(self.store))
         if isinstance(self.seats, Sequence) and not isinstance(self.seats, str):
@@ -197,7 +199,7 @@ class EnvConfig:
         return cls(**entries)
 
     @property
-    def table(self) -> LineUpDistribution:
+    def table(self) -> LineUps:
         """Who plays which seat: ``league``, or ``seats`` as a table that leaves nothing to chance."""
         if self.league is not None:
             return self.league
@@ -368,8 +370,10 @@ def _check_seats(seats: Sequence[Seat] | None, num_players: int) -> None:
 
 
 def _check_league(league: Any, num_players: int, seats: Any) -> None:
-    if not isinstance(league, LineUpDistribution):
-        raise TypeError(f"league is {league!r}; it must be a territorial.league.LineUpDistribution")
+    if not isinstance(league, LineUps):
+        raise TypeError(
+            f"league is {league!r}; it must be a territorial.league.LineUpDistribution or LineUpMixture"
+        )
     if seats is not None:
         raise ValueError("seats and league both define the players; set only one of them")
     league.check_players(num_players)
@@ -379,50 +383,37 @@ def _check_league(league: Any, num_players: int, seats: Any) -> None:
                 f"the league has trainable:{name}; its name must have letters, digits, - and _ "
                 f"only, and not be {POOL!r}"
             )
-    kinds = [{player.kind for player, weight in group.players.items() if weight} for group in league.groups]
-    if {"trainable"} not in kinds:
-        raise ValueError(
-            f"no group of the league has only learners, such as trainable:{MAIN}; one group must, so that "
-            "every game has an agent that learns"
-        )
+    for table in league.tables:
+        drawn = [[who for who, weight in group.players.items() if weight] for group in table.groups]
+        if not any(all(map(table.learns_from, players)) for players in drawn):
+            raise ValueError(
+                f"no group of the league has only players that are learned from, such as trainable:{MAIN}; "
+                "one group must, so that every game has an agent that learns"
+            )
 
 
-def learners_of(league: LineUpDistribution) -> list[str]:
+def learners_of(league: LineUps) -> list[str]:
     """Return the names of all who learn, those with the weight 0 as well, in the order of the table."""
     players = [player for group in league.groups for player in group.players if player.kind == "trainable"]
     return list(dict.fromkeys(player.name for player in players))
 
 
-def draws_snapshots(league: LineUpDistribution) -> bool:
+def draws_snapshots(league: LineUps) -> bool:
     """Return whether a seat may get a snapshot."""
-    return any("snapshot" in roles for roles in roles_by_seat(league))
+    return bool(league.names("snapshot"))
 
 
-def most_seats_of_a_learner(league: LineUpDistribution) -> int:
-    """Return the seats that one who learns may have in a game at most."""
-    seats = dict.fromkeys(learners_of(league), 0)
-    for group in league.groups:
-        for player, weight in group.players.items():
-            if player.kind == "trainable" and weight:
-                seats[player.name] += group.seats
-    return max(seats.values())
-
-
-def roles_by_seat(league: LineUpDistribution, *, drawn_only: bool = False) -> list[set[str]]:
-    """Return, for each seat, what it may be: ``bot``, ``snapshot``, ``trainable:NAME``.
-
-    ``drawn_only``: leave out who learns with the weight 0, whom another table may draw.
-    """
-    by_group = [_roles(group, drawn_only) for group in league.groups for _ in range(group.seats)]
-    return [set[str]().union(*by_group)] * len(by_group) if league.shuffle else by_group
-
-
-def _roles(group: Group, drawn_only: bool) -> set[str]:
-    return {
-        str(player) if player.kind == "trainable" else player.kind
-        for player, weight in group.players.items()
-        if weight or (player.kind == "trainable" and not drawn_only)
-    }
+def most_seats_of_a_learner(league: LineUps) -> int:
+    """Return the seats of a game that one learner may learn from at most."""
+    most = 0
+    for table in league.tables:
+        seats = dict.fromkeys(learners_of(league), 0)
+        for group in table.groups:
+            for player, weight in group.players.items():
+                if weight and table.learns_from(player):
+                    seats[player.name] += group.seats
+        most = max(most, *seats.values())
+    return most
 
 
 # ---- names -----------------------------------------------------------------------------------------------
@@ -445,6 +436,17 @@ def learner_name(player: str, i: int) -> str:
 def frozen_name(i: int) -> str:
     """Return the agent that plays seat ``i``, 0.., for whatever snapshot is drawn."""
     return f"{FROZEN_PREFIX}{i}"
+
+
+def agents_of(league: LineUps) -> dict[str, int]:
+    """Return the seats, 1..P, of all agents that there may be.
+
+    Those that learn come first, one learner after the other, ``main`` before all others.
+    """
+    names = sorted(learners_of(league), key=lambda name: (name != MAIN, name))
+    seats = range(league.num_players)
+    agents = {learner_name(name, i): i + 1 for name in names for i in seats}
+    return agents | ({frozen_name(i): i + 1 for i in seats} if draws_snapshots(league) else {})
 
 
 def module_of(agent_id: str, episode: Any = None, **_: Any) -> str:

@@ -1,17 +1,15 @@
-"""Seats of a game, by RLlib agent names and by engine names."""
+"""Engine names of seats, with the bots and networks that play them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
 from weakref import WeakValueDictionary
 
-from rllib_adapters.envs.env_config import MAIN, EnvConfig, frozen_name, learner_name, roles_by_seat
+from rllib_adapters.envs.env_config import EnvConfig
 from territorial.bots import Network, PythonBot
 from territorial.engine.seats import AGENT, EXTERNAL, Seat
-from territorial.league import LineUpDistribution, Player, SnapshotStore, UnknownSnapshotError
-
-TRAINABLE = "trainable:"
+from territorial.league import Player, SnapshotStore, UnknownSnapshotError
+from territorial.league.seating import LineUp, LineUps
 
 _open: WeakValueDictionary[tuple[str, str, int], Network] = WeakValueDictionary()
 """The networks of this process, by file, content and interval: all its environments share them."""
@@ -35,9 +33,10 @@ class BotRegistry:
         self._networks: dict[str, Network | None] = {}
         self._table = options.table
 
-    def seats(self, players: Sequence[Player], league: LineUpDistribution) -> list[Seat]:
-        """Return what the engine calls the seats of players that ``league`` has drawn.
+    def seats(self, line_up: LineUp, league: LineUps) -> list[Seat]:
+        """Return what the engine calls the seats of the players that ``league`` has drawn.
 
+        Learners that are not learned from have the seats of frozen ones, so that no episode waits for them.
         Other snapshots than those of ``league`` are released; the engine keeps those that play until their
         games end.
         """
@@ -45,13 +44,13 @@ class BotRegistry:
             self._table = league
             kept = self._networks.keys() & league.names("snapshot")
             self._networks = {name: self._networks[name] for name in kept}
-        return [self._seat(player) for player in players]
+        return [self._seat(player, learns) for player, learns in zip(*line_up, strict=True)]
 
-    def _seat(self, player: Player) -> Seat:
+    def _seat(self, player: Player, learns: bool) -> Seat:
         if player.kind == "snapshot":
             return self.network(player.name) or self._of_frozen
         if player.kind == "trainable":
-            return AGENT
+            return AGENT if learns else self._of_frozen
         bot = player.bot
         return self._bots.setdefault(bot.name, bot) if isinstance(bot, PythonBot) else bot or player.name
 
@@ -75,27 +74,3 @@ def _opened(store: SnapshotStore, name: str, interval: int) -> Network | None:
     if network is None:
         network = _open[key] = Network(found.path, interval=interval, is_mapped=True)
     return network
-
-
-def seats_of_agents(roles: Sequence[set[str]]) -> dict[str, int]:
-    """Return the seats, 1..P, of all agents that there may be where seats have such roles.
-
-    Those who learn come first, one after the other, ``main`` before all others.
-    """
-    learners = {role for own in roles for role in own if role.startswith(TRAINABLE)}
-    seats: dict[str, int] = {}
-    for role in sorted(learners, key=lambda role: (role != f"{TRAINABLE}{MAIN}", role)):
-        name = role.removeprefix(TRAINABLE)
-        seats |= {learner_name(name, i): i + 1 for i, own in enumerate(roles) if role in own}
-    return seats | {frozen_name(i): i + 1 for i, own in enumerate(roles) if "snapshot" in own}
-
-
-def check_new_league(options: EnvConfig, roles: Sequence[set[str]], league: LineUpDistribution) -> None:
-    """Raise ValueError if ``league`` may give a seat to a player that it cannot have by ``roles``."""
-    EnvConfig(config=options.config, league=league, obs=options.obs)
-    for i, (new, old) in enumerate(zip(roles_by_seat(league, drawn_only=True), roles, strict=True)):
-        if not new <= old:
-            raise ValueError(
-                f"seat {i + 1} of the new league may be a {' or '.join(sorted(new - old))}; "
-                f"RLlib was built with a {' or '.join(sorted(old))} on it"
-            )

@@ -16,17 +16,16 @@ from ray.rllib.env.multi_agent_env import MultiAgentEnv
 
 from rllib_adapters.envs.agent_interface import shared_arrays
 from rllib_adapters.envs.batch import TerritorialBatchEnv
-from rllib_adapters.envs.env_config import EnvConfig, frozen_name, learner_name, module_of, roles_by_seat
-from rllib_adapters.envs.seating import TRAINABLE, seats_of_agents
+from rllib_adapters.envs.env_config import POOL, EnvConfig, agents_of, frozen_name, learner_name, module_of
 from territorial.config.teams import RANDOM
 from territorial.files.arrays import WritableArrays
-from territorial.league import LineUpDistribution
+from territorial.league.seating import LineUps
 from territorial.typing import Ints
 
 Observation = dict[str, npt.NDArray[Any]]
 Info = dict[str, Any]
-OPPONENT = "opponent"
-"""The key of infos with the snapshot that acts for a frozen seat."""
+OPPONENT, LEARNS = "opponent", "learns"
+"""Keys of infos: the snapshot that acts for a frozen seat; False for learners that are not learned from."""
 
 
 class TerritorialMultiAgentEnv(WritableArrays, MultiAgentEnv):
@@ -66,8 +65,9 @@ class TerritorialMultiAgentEnv(WritableArrays, MultiAgentEnv):
     **Rewards and ends** are those of ``territorial.TerritorialEnv``. The episode ends with the game, or
     as ``end_when`` says; frozen seats that are left are truncated then.
 
-    **Infos** of frozen seats have ``opponent``, the name of the snapshot that acts. Agents that end have
-    ``place`` (0.0 if cut before it was known), ``land`` and ``tick``. All others are empty.
+    **Infos** of frozen seats have ``opponent``, the name of the snapshot that acts, and those of learners
+    that a table does not learn from have ``learns``, False. Agents that end have ``place`` (0.0 if cut
+    before it was known), ``land`` and ``tick``. All others are empty.
 
     Args:
         env_config: a dict of entries of :class:`~rllib_adapters.envs.env_config.EnvConfig`, which says what
@@ -79,17 +79,17 @@ class TerritorialMultiAgentEnv(WritableArrays, MultiAgentEnv):
         self.batch = TerritorialBatchEnv(EnvConfig.from_config(env_config), 1)
         self.options, self.game, self.outcomes = self.batch.options, self.batch.game, self.batch.outcomes
         (self._view,) = self.batch.envs
-        self._seats = seats_of_agents(roles_by_seat(self.options.table))
+        self._seats = agents_of(self.options.table)
         self.possible_agents: list[str] = list(self._seats)
         self.agents: list[str] = []
         self._forms = {agent: self.options.form_of(module_of(agent)) for agent in self.possible_agents}
-        self._opponent: dict[str, str] = {}
-        """The snapshots of frozen seats, by agent."""
+        self._infos: dict[str, Info] = {}
+        """What infos of the agents of a game say throughout it."""
         self.observation_spaces, self.action_spaces = self._view.observation_spaces, self._view.action_spaces
         super().__init__()
 
     @property
-    def league(self) -> LineUpDistribution:
+    def league(self) -> LineUps:
         """The table that draws the players of the next game."""
         return self._view.league
 
@@ -98,10 +98,10 @@ class TerritorialMultiAgentEnv(WritableArrays, MultiAgentEnv):
         """The names of those that act in the pool in the present game."""
         return self._view.snapshots
 
-    def set_league(self, league: LineUpDistribution) -> None:
+    def set_league(self, league: LineUps) -> None:
         """Let another table draw the players from the next reset on.
 
-        ValueError if it may give a seat to a kind of player, or to one who learns, that the first could not.
+        ValueError if it draws a learner that the first did not name, or snapshots where the first drew none.
         """
         self._view.set_league(league)
 
@@ -114,11 +114,15 @@ class TerritorialMultiAgentEnv(WritableArrays, MultiAgentEnv):
         ``options`` are ignored.
         """
         self.batch.reset(seed=seed)
-        players, in_pool = self._view.players, self._view.in_pool
-        self._opponent = {frozen_name(i): players[i].name for i, acts in enumerate(in_pool) if acts}
-        learners = {learner_name(who.name, i) for i, who in enumerate(players) if who.kind == "trainable"}
-        self.agents = [agent for agent in self._seats if agent in learners or agent in self._opponent]
-        return self._observe(), {agent: self._info(agent) for agent in self.agents}
+        view = self._view
+        self._infos = {}
+        for i, (player, learns) in enumerate(zip(view.players, view.learns, strict=True)):
+            if player.kind == "trainable":
+                self._infos[learner_name(player.name, i)] = {} if learns else {LEARNS: False}
+            elif view.in_pool[i]:
+                self._infos[frozen_name(i)] = {OPPONENT: player.name}
+        self.agents = [agent for agent in self._seats if agent in self._infos]
+        return self._observe(), {agent: dict(self._infos[agent]) for agent in self.agents}
 
     def step(self, action_dict: Mapping[str, Any]) -> tuple[Any, ...]:
         """Play all actions up to the next decision.
@@ -141,7 +145,7 @@ class TerritorialMultiAgentEnv(WritableArrays, MultiAgentEnv):
             # comes after it would count as nothing: only "__all__" says that it was cut.
             {**dict.fromkeys(playing, False), **dict.fromkeys(living, is_over), "__all__": is_cut},
             {
-                agent: self._info(agent) | (self.batch.ending(0, seats[agent]) if agent in last else {})
+                agent: self._infos[agent] | (self.batch.ending(0, seats[agent]) if agent in last else {})
                 for agent in playing
             },
         )
@@ -191,9 +195,6 @@ class TerritorialMultiAgentEnv(WritableArrays, MultiAgentEnv):
                 shown[agent] = {**shared, **{name: rows[i] for name, rows in own.items()}}
         return shown
 
-    def _info(self, agent: str) -> Info:
-        return {OPPONENT: self._opponent[agent]} if agent in self._opponent else {}
-
     def _agents_by_form(self) -> Iterator[tuple[str, list[str], Ints]]:
         """Yield the forms that ``agents`` have, and which of them have each, on which seats, 1..P."""
         for form in self.batch.interfaces:
@@ -228,24 +229,29 @@ def team_groups(env_config: Mapping[str, Any] | EnvConfig | None) -> dict[str, l
 
     """
     options = EnvConfig.from_config(env_config)
-    config, roles = options.config, roles_by_seat(options.table)
+    config, table = options.config, options.table
     if config.teams is None:
         raise ValueError("teams is None; it must be set, as groups are the teams")
     if config.team_deal == RANDOM:
         raise ValueError(
             f"team_deal is {RANDOM!r}; it must be 'blocks' or 'turn', as groups are the same in every game"
         )
+    if len(table.tables) > 1 or table.tables[0].shuffle:
+        raise ValueError(
+            "the league deals seats anew for every game; groups need the same seats in all games"
+        )
     groups: dict[str, list[str]] = {}
-    for agent, seat in sorted(seats_of_agents(roles).items(), key=lambda item: item[1]):
-        own = roles[seat - 1]
-        if not any(role.startswith(TRAINABLE) for role in own):
-            continue
-        if len(own) > 1:
+    drawn = [group for group in table.groups for _ in range(group.seats)]
+    for i, group in enumerate(drawn):
+        own = {str(one) for one, weight in group.players.items() if weight or one.kind == "trainable"}
+        learners = [one.name for one in group.players if one.kind == "trainable"]
+        if learners and len(own) > 1:
             raise ValueError(
-                f"seat {seat} may be a {' or '.join(sorted(own))}; it must always be the same, as members "
+                f"seat {i + 1} may be {' or '.join(sorted(own))}; it must always be the same, as members "
                 "of a group are there in every game"
             )
-        groups.setdefault(f"{GROUP_PREFIX}{config.team_of()[seat - 1]}", []).append(agent)
+        for name in learners:
+            groups.setdefault(f"{GROUP_PREFIX}{config.team_of()[i]}", []).append(learner_name(name, i))
     return dict(sorted(groups.items(), key=lambda item: int(item[0].removeprefix(GROUP_PREFIX))))
 
 
@@ -269,8 +275,7 @@ class TerritorialTeamsEnv(WritableArrays, GroupAgentsWrapper):
         env = TerritorialMultiAgentEnv(env_config)
         groups = team_groups(env.options)
         super().__init__(env, groups)
-        members = {agent for group in groups.values() for agent in group}
-        alone = {agent: [agent] for agent in env.possible_agents if agent not in members}
+        alone = {agent: [agent] for agent in env.possible_agents if module_of(agent) == POOL}
         self.possible_agents = [*groups, *alone]
         self.observation_spaces, self.action_spaces = (
             {name: spaces.Tuple([of[agent] for agent in group]) for name, group in groups.items()}

@@ -43,10 +43,6 @@ class LeagueAlgorithmConfig(AlgorithmConfig):
         """Play by ``table``; in place, as an algorithm's configuration is frozen."""
         raise NotImplementedError
 
-    def table_of(self, league: Any) -> Any:
-        """Return what draws the players of a ``League``'s games."""
-        raise NotImplementedError
-
     def move_store(self, store: SnapshotStore) -> None:
         """Have frozen seats play from ``store``; in place, as an algorithm's configuration is frozen."""
         for spec in pools_of(self).values():

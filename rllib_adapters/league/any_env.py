@@ -23,11 +23,11 @@ from rllib_adapters.league.learners import (
     LeagueLearner,
     LeaguePPOLearner,
 )
-from rllib_adapters.league.line_up import LEARNS, MODULES, SEATS, Ended, Seating, Tables
+from rllib_adapters.league.line_up import LEARNS, MODULES, SEATS, Ended, Seating
 from rllib_adapters.league.pool import PLAYERS, AddPlayers
 from rllib_adapters.league.runner import MOST, LeagueEnvRunner, drop_agents
 from territorial.evaluation.outcome import Outcome
-from territorial.league import League
+from territorial.league.seating import LineUps
 
 
 class AnyEnvRunner(LeagueEnvRunner):
@@ -87,7 +87,7 @@ class AnyEnvRunner(LeagueEnvRunner):
         self._outcomes.clear()
         return taken
 
-    def line_up(self, table: Tables) -> None:
+    def line_up(self, table: LineUps) -> None:
         """Do nothing: new episodes are drawn from the table of the configuration."""
 
     def playing(self) -> Mapping[str, set[str]]:
@@ -109,8 +109,8 @@ class AnyEnvConfig(LeagueAlgorithmConfig):
 
     def __init__(self, algo_class: type | None = None) -> None:
         super().__init__(algo_class=algo_class)
-        self.tables: Tables | None = None
-        """The players of games as the league has them now."""
+        self.line_ups: LineUps | None = None
+        """What draws the players of games now."""
         self.seating: Seating | None = None
         """The seats of games."""
         self.module_spaces: dict[str, dict[str, str]] = {}
@@ -119,18 +119,14 @@ class AnyEnvConfig(LeagueAlgorithmConfig):
         """By module, the names of the weights that snapshots have."""
 
     @property
-    def table(self) -> Tables:
+    def table(self) -> LineUps:
         """What draws the players of games."""
-        assert self.tables is not None
-        return self.tables
+        assert self.line_ups is not None
+        return self.line_ups
 
-    def set_table(self, table: Tables) -> None:
+    def set_table(self, table: LineUps) -> None:
         """Play by ``table``; in place, as an algorithm's configuration is frozen."""
-        self.__dict__["tables"] = table
-
-    def table_of(self, league: League) -> Tables:
-        """Return what draws the players of a ``League``'s games."""
-        return Tables.of(league)
+        self.__dict__["line_ups"] = table
 
     def spaces_of(self, module: str) -> dict[str, str]:
         """Return what manifests of snapshots of a module say of its spaces."""

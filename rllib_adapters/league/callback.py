@@ -115,7 +115,7 @@ class LeagueCallback:
             if learner.reset_chance and not self._has(f"{learner.name}{START}"):
                 self._keep(algorithm, learner.name, f"{learner.name}{START}")
         # The first games were dealt before there were snapshots.
-        set_league(algorithm, algorithm.config.table_of(self.league))
+        set_league(algorithm, self.league.table())
 
     def update(self, algorithm: Algorithm, step: int) -> dict[str, Any]:
         """Update the league and the runners after iteration ``step``; return the events."""
@@ -127,7 +127,7 @@ class LeagueCallback:
             self.league.advance(learner)
             if self.league.gate(learner).is_open:
                 frozen.append(self._freeze(algorithm, learner))
-        set_league(algorithm, algorithm.config.table_of(self.league))
+        set_league(algorithm, self.league.table())
         met = self.league.met_bots()
         self.league.note(
             step,
@@ -165,7 +165,7 @@ class LeagueCallback:
         """Resume the league of a state; snapshots that are in another store come from there."""
         if state["league"] != self.league.to_bytes():
             self._take_over(state)
-        set_league(algorithm, algorithm.config.table_of(self.league))
+        set_league(algorithm, self.league.table())
 
     def _take_over(self, state: Mapping[str, Any]) -> None:
         self.league = League.from_bytes(state["league"], self.league.config.python_bots)

@@ -179,8 +179,8 @@ def set_league(algorithm: Algorithm, league: Any) -> None:
         league: the table that draws the players.
 
     Raises:
-        ValueError: if the table may give a seat to a kind of player, or to a learner, that the first table
-            could not.
+        ValueError: if the table draws a learner that the first one did not name, or snapshots where the first
+            one drew none.
         UnknownSnapshotError: if it draws a snapshot that is not in the store.
 
     """

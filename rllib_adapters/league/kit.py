@@ -22,7 +22,7 @@ from rllib_adapters.league.any_env import CONFIGS, AnyEnvConfig, AnyEnvRunner
 from rllib_adapters.league.callback import LeagueCallback
 from rllib_adapters.league.control import of_spaces
 from rllib_adapters.league.learners import LeagueLearner
-from rllib_adapters.league.line_up import Ended, Seating, Tables, by_returns, module_of_agent
+from rllib_adapters.league.line_up import Ended, Seating, by_returns, module_of_agent
 from rllib_adapters.league.pool import Bot, LeaguePool, build_module, store_of
 from territorial.config.validation import shown
 from territorial.league import League, LeagueConfig, Manifest, SnapshotStore
@@ -104,7 +104,7 @@ def add_league(
     league.freeze_first()
     own.module_spaces = {name: of_spaces(*spaces) for name, spaces in places.learners.items()}
     own.seating = Seating(places.seats, places.pool_of, outcome or by_returns)
-    own.tables = Tables.of(league)
+    own.line_ups = league.table()
     own.league_callback = LeagueCallback(league, store)
     return own
 

@@ -11,7 +11,7 @@ import numpy as np
 from rllib_adapters.league.pool import PLAYERS
 from territorial.config.validation import finite_number
 from territorial.evaluation.outcome import Outcome
-from territorial.league import League, LineUpDistribution
+from territorial.league.seating import LineUps
 
 MODULES, SEATS, LEARNS = "league_modules", "league_seats", "league_learns"
 """Keys of an episode's ``custom_data``: modules by agent, players by seat, agents that are learned from."""
@@ -58,24 +58,6 @@ def by_returns(ended: Ended) -> list[float]:
 
 
 @dataclass(frozen=True)
-class Tables:
-    """The tables of a league: by the learner whose games they are, or by "" where all share their games."""
-
-    by_learner: Mapping[str, LineUpDistribution]
-
-    @classmethod
-    def of(cls, league: League) -> Tables:
-        """Return the tables of ``league`` as it is now."""
-        if league.config.games == "shared":
-            return cls({"": league.table()})
-        return cls({learner: league.table(learner) for learner in league.steps})
-
-    def names(self, kind: Any) -> list[str]:
-        """Return the names of all players of a kind that can be drawn."""
-        return sorted({name for table in self.by_learner.values() for name in table.names(kind)})
-
-
-@dataclass(frozen=True)
 class Seating:
     """The seats of an environment's games.
 
@@ -90,17 +72,15 @@ class Seating:
     pools: tuple[str, ...]
     outcome: Callable[[Ended], Sequence[float] | None]
 
-    def draw(self, tables: Tables, random: np.random.Generator) -> dict[str, Any]:
-        """Return what ``custom_data`` of a new episode say: its players, drawn from ``tables``."""
-        whose = list(tables.by_learner)[int(random.integers(len(tables.by_learner)))]
-        players = tables.by_learner[whose].draw(random)
+    def draw(self, table: LineUps, random: np.random.Generator) -> dict[str, Any]:
+        """Return what ``custom_data`` of a new episode say: its players, drawn from ``table``."""
+        players, learns = table.draw_game(random)
         data: dict[str, Any] = {SEATS: tuple(map(str, players)), PLAYERS: {}, MODULES: {}, LEARNS: []}
-        for player, agents, pool in zip(players, self.seats, self.pools, strict=True):
-            acts = player.kind == "trainable"
+        for player, is_learned, agents, pool in zip(players, learns, self.seats, self.pools, strict=True):
             for agent in agents:
                 data[PLAYERS][agent] = str(player)
-                data[MODULES][agent] = player.name if acts else pool
-            if acts and whose in ("", player.name):
+                data[MODULES][agent] = player.name if player.kind == "trainable" else pool
+            if is_learned:
                 data[LEARNS] += agents
         return data
 

@@ -21,7 +21,8 @@ from rllib_adapters.league.algorithm_config import LeagueAlgorithmConfig, foreig
 from rllib_adapters.observations.connector import AddOpponents
 from territorial.config.fields import check_values, option
 from territorial.config.validation import hint, one_of
-from territorial.league import League, LineUpDistribution, SnapshotStore
+from territorial.league import SnapshotStore
+from territorial.league.seating import LineUps
 
 
 @dataclass(frozen=True)
@@ -55,18 +56,14 @@ class TerritorialConfig(LeagueAlgorithmConfig):
         """``EnvConfig.built_for`` of the games that ``configure`` has made the rest for."""
 
     @property
-    def table(self) -> LineUpDistribution:
+    def table(self) -> LineUps:
         """What draws the players of games."""
         return EnvConfig.from_config(self.env_config).table
 
-    def set_table(self, table: LineUpDistribution) -> None:
+    def set_table(self, table: LineUps) -> None:
         """Play by ``table``; in place, as an algorithm's configuration is frozen."""
         self.env_config.pop("seats", None)
         self.env_config["league"] = table
-
-    def table_of(self, league: League) -> LineUpDistribution:
-        """Return what draws the players of a ``League``'s games."""
-        return league.table()
 
     def move_store(self, store: SnapshotStore) -> None:
         """Have the pool and the games play from ``store``; in place."""

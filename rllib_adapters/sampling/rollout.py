@@ -195,7 +195,7 @@ class Rollout:
     def begin(self, k: int) -> None:
         """Let game ``k``, which has just begun, be an episode."""
         who = self._env.who[k]
-        players = {i: self._env.names[who[i]] for i in np.flatnonzero(who >= 0).tolist()}
+        players = {i: self._env.names[who[i]] for i in np.flatnonzero(self._env.learned[k]).tolist()}
         agents = {i: learner_name(name, i) for i, name in players.items()}
         self.games[k] = GameEpisode(k, agents, players, self.now)
         self._returns[k] = 0
@@ -205,7 +205,7 @@ class Rollout:
         self._rewards.append(step.rewards)
         self._chosen.append(chosen)
         self._weights.append(weights)
-        self._returns += np.where(step.learners, step.rewards, 0)
+        self._returns += np.where(step.learners & self._env.learned, step.rewards, 0)
         for k, i in zip(*np.nonzero(step.terminated | step.truncated), strict=True):
             game = self.games[k]
             game.ends[int(i)] = self.now, bool(step.truncated[k, i])

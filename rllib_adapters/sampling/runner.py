@@ -33,7 +33,8 @@ from torch import Tensor
 from rllib_adapters import ray_private
 from rllib_adapters.envs.batch import TerritorialBatchEnv
 from rllib_adapters.envs.env_config import POOL, module_of
-from rllib_adapters.league.runner import LeagueEnvRunner, drop_untrained
+from rllib_adapters.envs.single import LEARNS
+from rllib_adapters.league.runner import LeagueEnvRunner, drop_agents, drop_untrained
 from rllib_adapters.learning.algorithm_config import check_config
 from rllib_adapters.observations.connector import ModuleFrames, frames_for_runners
 from rllib_adapters.sampling.rollout import (
@@ -46,7 +47,7 @@ from rllib_adapters.sampling.rollout import (
 )
 from territorial._log import LOG
 from territorial.evaluation.outcome import Outcome
-from territorial.league import LineUpDistribution
+from territorial.league.seating import LineUps
 from territorial.memory.measure import give_back
 from territorial.nets.choice_kernels import draw_choices
 from territorial.typing import Bools
@@ -73,7 +74,7 @@ class SeatRunner(LeagueEnvRunner):
             env.outcomes.clear()
         return taken
 
-    def line_up(self, table: LineUpDistribution) -> None:
+    def line_up(self, table: LineUps) -> None:
         """Let ``table`` draw the players of the games that begin from now on."""
         for game in self.games():
             game.set_league(table)
@@ -422,6 +423,7 @@ class StockEnvRunner(SeatRunner):
         for name, frames in self.frames.items():
             self.module[name].unwrapped().frames = frames
         episodes = drop_untrained(self.config, super()._sample(**kwargs))
+        episodes = drop_agents(episodes, lambda own: LEARNS in own.get_infos(-1))
         own = {name: module.unwrapped() for name, module in self.module.items()} if self.module else {}
         self.frames = {name: one.frames for name, one in own.items() if isinstance(one, ModuleFrames)}
         give_back()

@@ -13,7 +13,7 @@ from territorial.league.manifest import (
     UnknownSnapshotError,
 )
 from territorial.league.matchmaking import Opponents
-from territorial.league.seating import Group, LineUpDistribution, Player
+from territorial.league.seating import Group, LineUpDistribution, LineUpMixture, Player
 from territorial.league.store import SnapshotBundle, SnapshotStore, Weights
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "LeagueConfig",
     "Learner",
     "LineUpDistribution",
+    "LineUpMixture",
     "Manifest",
     "MismatchError",
     "Opponents",

@@ -29,7 +29,7 @@ from territorial.league.league_file import (
     text_of,
 )
 from territorial.league.matchmaking import Candidates, Opponents, drawn_few
-from territorial.league.seating import Group, LineUpDistribution, Player
+from territorial.league.seating import Group, LineUpDistribution, LineUpMixture, LineUps, Player
 
 T = TypeVar("T")
 
@@ -181,22 +181,27 @@ class League:
         above[[name == me for name in names]] = 0.5
         return names, Candidates(above, ratings, is_main, self.rating(me).mu)
 
-    def table(self, learner: str | None = None) -> LineUpDistribution:
-        """Return the distribution of line-ups in the games of a learner from now on.
+    def table(self) -> LineUps:
+        """Return what draws the players of all games from now on.
 
-        None: of all learners together, where games are "shared", or of the only one there is.
+        It is one table where games are "shared" or there is one learner, and else one of every learner.
         """
-        if learner is None and self.config.games == "own" and len(self._learners) > 1:
-            raise ValueError(
-                f"games is 'own'; name the learner whose game it is, one of {', '.join(self._learners)}"
-            )
-        whose = self._learners.values() if learner is None else [self._known(learner)]
-        groups = [group for one in whose for group in self._groups(one)]
+        if self.config.games == "own" and len(self._learners) > 1:
+            return LineUpMixture([self.table_of(learner) for learner in self._learners])
+        groups = [group for one in self._learners.values() for group in self._groups(one)]
         return LineUpDistribution(groups, self.config.shuffle)
 
+    def table_of(self, learner: str) -> LineUpDistribution:
+        """Return the distribution of line-ups in the games of one learner from now on."""
+        return LineUpDistribution(self._groups(self._known(learner)), self.config.shuffle, learner)
+
     def draw(self, learner: str | None = None) -> tuple[Player, ...]:
-        """Return the players of the next game by seat, drawn from :meth:`table` by the league's own RNG."""
-        return self.table(learner).draw(self._rng)
+        """Return the players of the next game by seat, drawn from :meth:`table` by the league's own RNG.
+
+        ``learner``: whose game it is; default None: that of any.
+        """
+        table = self.table() if learner is None else self.table_of(learner)
+        return table.draw_game(self._rng).players
 
     def _groups(self, learner: Learner) -> list[Group]:
         own = Group(learner.seats, {f"trainable:{learner.name}": 1})

@@ -1,4 +1,4 @@
-"""``LineUpDistribution``: distribution of players over seats, sampled at every reset."""
+"""Distributions of players over seats, sampled at every reset."""
 
 from __future__ import annotations
 
@@ -64,6 +64,19 @@ class Player(NamedTuple):
         return str(self) if self.bot is None else f"bot:{bots_of(GAME).written_name(self.bot)}"
 
 
+class LineUp(NamedTuple):
+    """The players of a game.
+
+    Args:
+        players: in the order of seats.
+        learns: whether each seat is learned from.
+
+    """
+
+    players: tuple[Player, ...]
+    learns: tuple[bool, ...]
+
+
 @dataclass(frozen=True)
 class Group:
     """A number of seats with players drawn from the same weighted choice.
@@ -104,6 +117,8 @@ class LineUpDistribution:
         groups: in the order of seats, which there are 2 to 250 of.
         shuffle: True: seats are assigned again at every draw. The seats are then random, with the same
             number of seats for every group; default False.
+        learns: name of the one learner that is learned from; the seats of others act with their present
+            weights. Default None: all seats of learners are learned from.
 
     It is plain data: ``to_dict`` and ``from_dict``, ``to_json`` and ``from_json``. Networks are written
     by their paths and digests, and read again from there. Other custom bots are written by their names, and
@@ -113,6 +128,7 @@ class LineUpDistribution:
 
     groups: Sequence[Group]
     shuffle: bool = False
+    learns: str | None = None
 
     def __post_init__(self) -> None:
         groups = checked_list("groups", self.groups, Group)
@@ -125,6 +141,16 @@ class LineUpDistribution:
             )
         if custom := [player.bot for group in groups for player in group.players if player.bot is not None]:
             bots_of(GAME).by_name(custom)
+        if self.learns is not None and self.learns not in self.names("trainable"):
+            raise ValueError(
+                f"learns is {shown(self.learns)}; it must be None, or a learner that the table draws: "
+                f"{', '.join(self.names('trainable')) or 'there is none'}"
+            )
+
+    @property
+    def tables(self) -> tuple[LineUpDistribution]:
+        """It alone, as a ``LineUpMixture`` has several."""
+        return (self,)
 
     @property
     def num_players(self) -> int:
@@ -148,6 +174,15 @@ class LineUpDistribution:
             players = [players[i] for i in np.argsort(rng.random(len(players)), kind="stable")]
         return tuple(players)
 
+    def learns_from(self, player: Player) -> bool:
+        """Return whether the seats of a player are learned from."""
+        return player.kind == "trainable" and self.learns in (None, player.name)
+
+    def draw_game(self, rng: np.random.Generator) -> LineUp:
+        """Return the players of the next game as ``draw`` does, and which seats are learned from."""
+        players = self.draw(rng)
+        return LineUp(players, tuple(map(self.learns_from, players)))
+
     def check_players(self, num_players: int) -> None:
         """Raise ValueError unless the table is for games of so many players."""
         if num_players != self.num_players:
@@ -162,7 +197,7 @@ class LineUpDistribution:
         for group in self.groups:
             players = {player.written: weight for player, weight in group.players.items()}
             groups.append({"seats": group.seats, "players": players, "together": group.together})
-        return {"groups": groups, "shuffle": self.shuffle}
+        return {"groups": groups, "shuffle": self.shuffle, "learns": self.learns}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], bots: Sequence[Any] = ()) -> LineUpDistribution:
@@ -171,14 +206,14 @@ class LineUpDistribution:
         ``bots``: the custom ones that may be among the players, or texts that name their files. Networks
         that are not among them are read from the files that the table names.
         """
-        check_fields("a line-up distribution", values, {"groups", "shuffle"})
+        check_fields("a line-up distribution", values, {"groups", "shuffle"}, {"learns"})
         found = bots_of(GAME).by_text(bots, "bots") if bots else {}
         known, groups = {f"bot:{text}": bot for text, bot in found.items()}, []
         for i, group in enumerate(checked_list("groups", values["groups"])):
             if isinstance(group, Mapping) and isinstance(players := group.get("players"), Mapping):
                 group = {**group, "players": {known.get(one, one): players[one] for one in players}}
             groups.append(made_of(Group, f"groups[{i}]", group))
-        return cls(groups, values["shuffle"])
+        return cls(groups, values["shuffle"], values.get("learns"))
 
     def to_json(self) -> str:
         """Return the table as a text that :meth:`from_json` reads."""
@@ -191,6 +226,64 @@ class LineUpDistribution:
             return cls.from_dict(parse_object(text.encode(), BOUNDS), bots)
         except TypeError as error:
             raise ValueError(str(error)) from None
+
+
+@dataclass(frozen=True)
+class LineUpMixture:
+    """Tables of which one is drawn for every game, each as likely as the others.
+
+    Args:
+        tables: one or more, for games of as many players.
+
+    """
+
+    tables: Sequence[LineUpDistribution]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tables", checked_list("tables", self.tables, LineUpDistribution))
+        if not self.tables:
+            raise ValueError("tables is empty; there must be at least one")
+        for table in self.tables:
+            table.check_players(self.num_players)
+
+    @property
+    def num_players(self) -> int:
+        """The seats of a game."""
+        return self.tables[0].num_players
+
+    @property
+    def groups(self) -> list[Group]:
+        """The groups of all tables."""
+        return [group for table in self.tables for group in table.groups]
+
+    def names(self, kind: Kind) -> list[str]:
+        """Return the names of all players of a kind that can be drawn, in alphabetical order."""
+        return sorted({name for table in self.tables for name in table.names(kind)})
+
+    def draw_game(self, rng: np.random.Generator) -> LineUp:
+        """Return the players of the next game, and which seats are learned from."""
+        return self.tables[int(rng.integers(len(self.tables)))].draw_game(rng)
+
+    def check_players(self, num_players: int) -> None:
+        """Raise ValueError unless the tables are for games of so many players."""
+        self.tables[0].check_players(num_players)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the tables as values that JSON has."""
+        return {"tables": [table.to_dict() for table in self.tables]}
+
+
+LineUps = LineUpDistribution | LineUpMixture
+"""What draws the players of games."""
+
+
+def line_ups_of(values: Mapping[str, Any], bots: Sequence[Any] = ()) -> LineUps:
+    """Return the table, or the tables, of ``to_dict``; see ``LineUpDistribution.from_dict``."""
+    if "tables" not in values:
+        return LineUpDistribution.from_dict(values, bots)
+    check_fields("a mixture of line-up distributions", values, {"tables"})
+    tables = checked_list("tables", values["tables"], Mapping)
+    return LineUpMixture([LineUpDistribution.from_dict(table, bots) for table in tables])
 
 
 def _drawn(group: Group, rng: np.random.Generator) -> list[Player]:

@@ -54,7 +54,7 @@ def test_leagues_of_other_environments_name_any_bots_and_seat_learners_where_the
     league.record(drawn[0], [1, 2])
     league.save(tmp_path / "league.npz")
     assert League.load(tmp_path / "league.npz").to_bytes() == league.to_bytes()
-    assert pickle.loads(pickle.dumps(league.table("speaker"))) == league.table("speaker")
+    assert pickle.loads(pickle.dumps(league.table_of("speaker"))) == league.table_of("speaker")
 
 
 @pytest.mark.parametrize(
@@ -158,9 +158,12 @@ def test_own_games_are_one_learners_and_shared_ones_are_everybodys():
         opponents=(Opponents(seats=5, strategy="versus_main", among=("mains", "main_snapshots")),),
     )
     own = league_of(main(), exploiter)
-    assert own.table("breaker").names("trainable") == ["breaker", "main"]
-    with pytest.raises(ValueError, match="name the learner whose game"):
-        own.table()
+    assert own.table_of("breaker").names("trainable") == ["breaker", "main"]
+    games = [own.table().draw_game(np.random.default_rng(seed)) for seed in range(40)]
+    learned = [{player.name for player, learns in zip(*game, strict=True) if learns} for game in games]
+    assert {"main"} in learned
+    assert {"breaker"} in learned
+    assert all(len(names) == 1 for names in learned)
     shared = league_of(
         main(3, Opponents(seats=1)), Learner(name="other", role="league_exploiter", seats=4), games="shared"
     )

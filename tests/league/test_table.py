@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import territorial
 from territorial.engine.seats import seat_codes
-from territorial.league import Group, LineUpDistribution, Player
+from territorial.league import Group, LineUpDistribution, LineUpMixture, Player
+from territorial.league.seating import line_ups_of
 from tests.league.support import Patient
 
 LEAGUE = LineUpDistribution(
@@ -70,6 +71,22 @@ def test_a_group_that_is_drawn_together_has_one_player_by_weight():
     assert all(len(set(draw)) == 1 for draw in draws)
     counts = Counter(draw[0].name for draw in draws)
     assert abs(counts["a"] - 1_500) < 4 * 19.4  # deviations
+
+
+def test_every_game_of_a_mixture_is_of_one_table_and_learned_from_as_that_says():
+    groups = [Group(1, {"trainable:main": 1}), Group(2, {"trainable:other": 1, "bot:banker": 1})]
+    both = LineUpMixture(
+        [LineUpDistribution(groups, learns="main"), LineUpDistribution(groups, shuffle=True)]
+    )
+    assert line_ups_of(both.to_dict()) == both
+    assert (both.num_players, both.names("trainable")) == (3, ["main", "other"])
+    games = [both.draw_game(rng(seed)) for seed in range(60)]
+    assert games == [both.draw_game(rng(seed)) for seed in range(60)]
+    marks = {tuple(zip([str(one) for one in players], learns, strict=True)) for players, learns in games}
+    learn = ("trainable:main", True)
+    assert any(game[0] == learn and ("trainable:other", False) in game for game in marks)
+    assert any(game[0] != learn and ("trainable:other", True) in game for game in marks)
+    assert not any({("trainable:other", True), ("trainable:other", False)} <= set(game) for game in marks)
 
 
 def test_shuffled_seats_keep_their_numbers_and_go_everywhere():
@@ -149,7 +166,7 @@ def test_what_is_no_player_is_named(text, error, message):
         (
             lambda: LineUpDistribution.from_dict({}),
             ValueError,
-            "a line-up distribution has no 'groups'; it must have the fields groups, shuffle",
+            "a line-up distribution has no 'groups'; it must have the fields groups, learns, shuffle",
         ),
         (
             lambda: LineUpDistribution.from_dict({"groups": [{"seats": 2}], "shuffle": False}),
@@ -164,6 +181,19 @@ def test_what_is_no_player_is_named(text, error, message):
             r"groups\[0\]: a player is 'bot:x'; bots are",
         ),
         (lambda: LineUpDistribution.from_json("{"), ValueError, "Expecting"),
+        (lambda: LineUpMixture([]), ValueError, "tables is empty; there must be at least one"),
+        (
+            lambda: LineUpMixture([LEAGUE, LineUpDistribution([Group(2, {"bot:banker": 1})])]),
+            ValueError,
+            "num_players is 8; the line-up distribution has 2 seats",
+        ),
+        (
+            lambda: LineUpDistribution(
+                [Group(2, {"trainable:main": 1, "trainable:other": 0})], learns="other"
+            ),
+            ValueError,
+            "learns is 'other'; it must be None, or a learner that the table draws: main",
+        ),
         (lambda: LEAGUE.check_players(32), ValueError, r"num_players is 32; .* 8 seats: 2 \+ 3 \+ 3"),
     ],
 )

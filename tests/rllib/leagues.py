@@ -1,6 +1,7 @@
 """Leagues that both runners play: on boards, on pairs, in the pool and the engine, with several who learn."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from rllib_adapters.modules.board import FeatureModule, settings_of
 from rllib_adapters.modules.pairs import PairModule, network_of
 from territorial import GameConfig
 from territorial.bots.network_file import NetworkFile, pieces
-from territorial.league import Group, LineUpDistribution, SnapshotStore
+from territorial.league import Group, LineUpDistribution, LineUpMixture, SnapshotStore
 from territorial.nets import PairPolicy
 from tests.rllib import mixture, support
 from tests.rllib.support import SmallModule
@@ -138,6 +139,8 @@ MODULES = {"main": (PairModule, {"size": "small"}), "scout": FeatureModule, "riv
 SNAPSHOTS = {"on-pairs": "main", "on-features": "scout", "on-boards": "rival"}
 FROZEN = dict.fromkeys((f"snapshot:{name}" for name in SNAPSHOTS), 1)
 FORMS_TABLE = LineUpDistribution([*(Group(1, {f"trainable:{name}": 1}) for name in FORMS), Group(3, FROZEN)])
+OWN_GAMES = LineUpMixture([replace(FORMS_TABLE, learns=name) for name in FORMS])
+"""Every game is one learner's; the other two act in it."""
 FORMS_ENV = {"config": GAME, "league": FORMS_TABLE, "obs": FORMS, "frames": 1}
 
 
@@ -184,4 +187,5 @@ LEAGUES = {
     ),
     "engine": Played(WITH_SNAPSHOTS, PAIRS, fill_pairs),
     "all forms": Played(FORMS_ENV, MODULES, fill_forms),
+    "own games": Played({**FORMS_ENV, "league": OWN_GAMES}, MODULES, fill_forms),
 }

@@ -29,7 +29,7 @@ def random_actions(observations, rng):
 
 def test_agents_and_frozen_seats_are_shown_and_bots_are_not():
     env = TerritorialMultiAgentEnv(env_config(end_when="no_agents"))
-    assert env.possible_agents == ["player_0", "player_1", "frozen_2", "frozen_3", "frozen_4"]
+    assert env.possible_agents == [f"{kind}_{i}" for kind in ("player", "frozen") for i in range(6)]
     drawn = set()
     for seed in range(12):
         observations, infos = env.reset(seed=seed)
@@ -102,7 +102,7 @@ def test_spaces_are_small_when_they_travel():
         ),
         (
             {"league": LineUpDistribution([Group(6, {"bot:novice": 1})])},
-            "no group .* has only learners",
+            "no group .* has only players that are learned from",
         ),
         (
             {"league": LineUpDistribution([Group(6, {"trainable:pool": 1})])},
@@ -134,8 +134,8 @@ def test_actions_and_leagues_that_do_not_fit_are_refused_by_name():
     for bad in ([8, 0], [0, 10], [-1, 0], [0.0, 0.0], 3):
         with pytest.raises(ValueError, match=r"the action of 'player_1' is .*two whole numbers, from 0 to 7"):
             env.step(holding | {"player_1": np.asarray(bad)})
-    more = LineUpDistribution([Group(3, {"trainable:main": 1}), Group(3, {"bot:novice": 1})])
-    with pytest.raises(ValueError, match="seat 3 of the new league may be a trainable:main; RLlib was built"):
+    more = LineUpDistribution([Group(3, {"trainable:new": 1}), Group(3, {"bot:novice": 1})])
+    with pytest.raises(ValueError, match="the new league has trainable:new, which RLlib was built without"):
         env.set_league(more)
     env.step(holding)
     with pytest.raises(RuntimeError, match="no agent is left"):

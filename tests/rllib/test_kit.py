@@ -13,7 +13,7 @@ from ray.rllib.core.columns import Columns
 from rllib_adapters import Bot, add_league
 from rllib_adapters.league.callback import league_in
 from rllib_adapters.league.control import of_spaces
-from rllib_adapters.league.line_up import PLAYERS, Tables
+from rllib_adapters.league.line_up import PLAYERS
 from rllib_adapters.league.pool import ModuleNetworks
 from territorial.league import (
     League,
@@ -109,7 +109,7 @@ def test_the_players_that_were_drawn_act_and_outcomes_are_those_of_the_boards(
                 if episode in episodes
             )
         ended += runner.take_outcomes()
-        runner.set_league(Tables.of(league if len(ended) % 2 else others))
+        runner.set_league((league if len(ended) % 2 else others).table())
     for game, outcome, players in zip(games, ended, drawn.values(), strict=False):
         seats, (last, _, _, is_won) = sorted(players), game[-1]
         assert outcome.players == tuple(players[agent] for agent in seats)

@@ -40,6 +40,7 @@ pytestmark = pytest.mark.usefixtures("choices_without_chance")
         ("pool", {"max_cycles": 62}, ["strong", "weak"]),
         ("engine", {"max_cycles": 40}, []),
         ("all forms", {"max_cycles": 31}, sorted(SNAPSHOTS)),
+        ("own games", {"max_cycles": 31, "end_when": "game"}, sorted(SNAPSHOTS)),
     ],
 )
 def test_both_runners_play_the_same_episodes(tmp_path, name, changes, in_pool):

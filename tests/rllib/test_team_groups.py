@@ -64,7 +64,7 @@ def test_what_has_no_groups_says_why():
         ({"config": GAME | {"team_deal": "random"}}, "team_deal is 'random'; it must be 'blocks' or 'turn'"),
         (
             {"config": GAME, "league": table},
-            "seat 6 may be a bot or trainable:main; it must always be the same",
+            "seat 6 may be bot:banker or trainable:main; it must always be the same",
         ),
     ):
         with pytest.raises(ValueError, match=message):

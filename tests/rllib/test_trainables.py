@@ -117,10 +117,10 @@ def test_who_learns_is_dealt_to_seats_and_listed_with_weight_zero():
     assert [module_of(agent) for agent in observations] == ["later", "later"]
     for agent, seen in observations.items():
         assert agent == f"later:player_{seen['seat'][0] - 1}"
-    with pytest.raises(ValueError, match="may be a trainable:new; RLlib was built with a bot or trainable"):
-        env.set_league(
-            LineUpDistribution([Group(2, {"trainable:new": 1}), Group(4, {"bot:novice": 1})], shuffle=True)
-        )
+    with pytest.raises(ValueError, match="the new league has trainable:new, which RLlib was built without"):
+        env.set_league(LineUpDistribution([Group(2, {"trainable:new": 1}), Group(4, {"bot:novice": 1})]))
+    with pytest.raises(ValueError, match="the new league has snapshots, which RLlib was built without"):
+        env.set_league(LineUpDistribution([Group(2, {"trainable:main": 1}), Group(4, {"snapshot:first": 1})]))
 
 
 def test_modules_are_those_of_the_league(tmp_path):
