@@ -38,6 +38,7 @@ def play_games() -> None:
         game.play(0, np.zeros((0, 4), np.int64), 50)
         game.tick(0)
         game.digest(0)
+        game.change_seats(0, {1: "agent"})
         game.set_position(0, game.state.owner[0, 1:-1, 1:-1].copy())
         game.copy_again(game.new_copies(), np.array([0]))
         game.pairs([0, 1], [1, 2])

@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # editors and type checkers do not run __getattr__
     from territorial.evaluation.evaluate import Evaluation, evaluate
     from territorial.evaluation.match import Ranking, match
     from territorial.evaluation.schedule import Scenario
+    from territorial.evaluation.what_if import WhatIf, what_if
     from territorial.replay import Recorder, Replay
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "TerritorialEnv",
     "TerritorialVec",
     "VecGame",
+    "WhatIf",
     "__version__",
     "bots",
     "env",
@@ -54,6 +56,7 @@ __all__ = [
     "maps",
     "match",
     "parallel_env",
+    "what_if",
 ]
 
 PUBLIC_PACKAGES = ("bots", "decode", "league", "maps", "render", "replay")
@@ -75,11 +78,13 @@ _HOMES = {
     "TerritorialEnv": "territorial.envs.pettingzoo",
     "TerritorialVec": "territorial.envs.vector",
     "VecGame": "territorial.engine.vec_game",
+    "WhatIf": "territorial.evaluation.what_if",
     "env": "territorial.envs.pettingzoo",
     "evaluate": "territorial.evaluation.evaluate",
     "make_vec": "territorial.envs.vector",
     "match": "territorial.evaluation.match",
     "parallel_env": "territorial.envs.pettingzoo",
+    "what_if": "territorial.evaluation.what_if",
 }
 """The modules of the public names."""
 

@@ -52,6 +52,8 @@ STREAM_TEAM_ORDER = 10
 """Order in which teams get their parts of the map when allies start together: 0, team."""
 STREAM_TEAM_SPAWN = 11
 """Order in which the players of a team get the spawns of its part: 0, player."""
+STREAM_FUTURE = 12
+"""Seeds of other endings of a game: the tick from which on they differ, number of the ending."""
 
 # A player's choice is (what, how much): the second part indexes this table of 1024ths of the balance.
 FRACTIONS = (16, 32, 64, 96, 128, 192, 256, 384, 512, 1024)

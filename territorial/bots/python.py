@@ -211,7 +211,7 @@ class View:
     def draw(self, index: npt.ArrayLike) -> npt.NDArray[np.uint64]:
         """Return (N,) random numbers of this decision, number ``index`` of each seat: 256 to 511 are free."""
         number = self.seats * DRAWS + np.asarray(index, np.int64)
-        drawn: npt.NDArray[np.uint64] = draw(self._of_game("seed"), STREAM_BOT_MOVE, self.ticks, number)
+        drawn: npt.NDArray[np.uint64] = draw(self._of_game("future"), STREAM_BOT_MOVE, self.ticks, number)
         return drawn
 
     def least(

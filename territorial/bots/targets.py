@@ -23,7 +23,7 @@ from territorial.constants import NEUTRAL, STREAM_BOT_MOVE
 from territorial.game.board import bounding_box
 from territorial.game.formulas import draw, is_legal, largest_need, may_donate, need_for
 from territorial.game.rules import death_cost
-from territorial.game.state import NUM_LAND, TICK, Game, cells_of
+from territorial.game.state import FUTURE, NUM_LAND, TICK, Game, cells_of
 from territorial.game.teams import are_allies_in, may_attack
 from territorial.jit.decorators import ONE, ZERO, lowest_bit, njit
 
@@ -83,7 +83,7 @@ def is_open(game: Game, params: Params, p: int, target: int) -> bool:
 @njit
 def bot_draw(game: Game, p: int, index: int) -> Any:
     """Return the draw number ``index`` (below DRAWS) of ``p`` at this decision, as uint64."""
-    return draw(game.seed[0], STREAM_BOT_MOVE, game.clock[TICK], p * DRAWS + index)
+    return draw(game.seed[FUTURE], STREAM_BOT_MOVE, game.clock[TICK], p * DRAWS + index)
 
 
 @njit

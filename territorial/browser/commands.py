@@ -11,7 +11,7 @@ from territorial.config.map_names import ALL_MAPS
 from territorial.config.validation import one_of, shown, true_or_false, whole_number, whole_number_in
 from territorial.constants import NUM_FRACTIONS
 from territorial.files.bounded import Bounds, check_fields, parse_object
-from territorial.replay.replay import checked_names
+from territorial.replay.recorded import checked_names
 
 LEVELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {

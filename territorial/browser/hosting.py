@@ -32,7 +32,7 @@ from territorial.evaluation.schedule import CHAMPION, DEFAULT_FIELD, USUAL_SEATS
 from territorial.files import atomic
 from territorial.replay import Recorder
 from territorial.replay.file_format import MAGIC
-from territorial.replay.replay import SUFFIX, checked_names
+from territorial.replay.recorded import SUFFIX, checked_names
 
 DEFAULT_PACE = 20
 DEFAULT_LEVEL = "easy"

@@ -27,7 +27,20 @@ from typing import Any
 
 from territorial._interrupts import INTERRUPTED, finish, give_back
 from territorial._log import LOG
-from territorial.cli import bench, clone, dataset, demo, evolve, info, league, match, play, replay, watch
+from territorial.cli import (
+    bench,
+    clone,
+    dataset,
+    demo,
+    evolve,
+    info,
+    league,
+    match,
+    play,
+    replay,
+    watch,
+    whatif,
+)
 from territorial.cli.options import TYPED, Parser, UsageError
 from territorial.constants import __version__
 from territorial.memory.plan import BudgetError
@@ -43,7 +56,7 @@ TRAIN = EntryPoint("train", "rllib_adapters.train.cli", ENTRY_POINTS)
 """A verb of this project that needs the extra "rllib"; named here, so that there is always an answer."""
 
 GROUPS: Mapping[str, Mapping[str, Any]] = {
-    "games": {"demo": demo, "play": play, "watch": watch, "replay": replay},
+    "games": {"demo": demo, "play": play, "watch": watch, "replay": replay, "whatif": whatif},
     "players": {"match": match, "evolve": evolve},
     "learning": {"train": None, "league": league, "dataset": dataset, "clone": clone},
     "this machine, and what there is": {"info": info, "bench": bench},

@@ -22,7 +22,7 @@ from territorial.files.atomic import new_name
 from territorial.render import write_png
 from territorial.render.figures import percent
 from territorial.replay import LiveGame, Recorder
-from territorial.replay.replay import SUFFIX
+from territorial.replay.recorded import SUFFIX
 
 EXAMPLES = """\
   territorial demo

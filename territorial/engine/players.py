@@ -11,7 +11,7 @@ import numpy.typing as npt
 from territorial.bots.network_bot import Network
 from territorial.bots.network_layers import NUM_NUMBERS
 from territorial.bots.python import PythonBot, SeePairs, View
-from territorial.bots.settings import NUM_SETTINGS
+from territorial.bots.settings import INTERVAL, NUM_SETTINGS
 from territorial.bots.style import Style
 from territorial.bots.targets import HOLD_ALL
 from territorial.config import GameConfig
@@ -127,19 +127,26 @@ class BatchPlayers:
         for name, values in zip(NEXT_ONES, (codes, troops, intervals), strict=True):
             view(state, name)[games, 1:] = values
 
+    def write_intervals(self, state: State, k: int, codes: Ints) -> None:
+        """Write how often the bots in Python among ``codes``, (P+1,), decide in game ``k``."""
+        for code, bot in enumerate(self.python_bots, start=FIRST_PYTHON_CODE):
+            view(state, "memory")[k, codes == code, INTERVAL] = bot.interval
+
     def names_of(self, codes: Ints) -> tuple[str, ...]:
         """Return the names of players by their codes."""
         names = dict(enumerate(SEAT_NAMES + self.python_names))
         names |= dict(enumerate(self.bot_names, start=FIRST_CUSTOM_CODE))
         return tuple(names[code] for code in codes.tolist())
 
-    def codes_here(self, codes: Ints, bots: Sequence[CompiledBot]) -> Ints:
-        """Return seat codes of a batch with ``bots`` as codes of this batch, which has all of them."""
-        numbers = np.array([self._rows[bot.name] for bot in bots], np.int64)
-        is_custom = codes >= FIRST_CUSTOM_CODE
-        translated = codes.copy()
-        translated[is_custom] = FIRST_CUSTOM_CODE + numbers[codes[is_custom] - FIRST_CUSTOM_CODE]
-        return translated
+    def codes_here(self, codes: Ints, bots: Sequence[CompiledBot], python_names: Sequence[str]) -> Ints:
+        """Return seat codes of a batch with other bots as codes of this batch, which has all that play."""
+        here = {name: code for code, name in enumerate(self.python_names, start=FIRST_PYTHON_CODE)}
+        known = {code: here.get(name) for code, name in enumerate(python_names, start=FIRST_PYTHON_CODE)}
+        known |= {
+            code: FIRST_CUSTOM_CODE + self._rows[bot.name]
+            for code, bot in enumerate(bots, start=FIRST_CUSTOM_CODE)
+        }
+        return np.array([known.get(code, code) for code in codes.tolist()])
 
     # ---- custom bots that compiled code plays -------------------------------------------------------
 

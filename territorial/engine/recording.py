@@ -163,6 +163,9 @@ class GameObserver:
     def after_play(self, k: int, launches: npt.NDArray[np.int64]) -> None:
         """Game ``k`` played ticks with ``launches``, (N, 4): tick, seat, owner code, 1024ths."""
 
+    def after_seating(self, k: int) -> None:
+        """Other players go on with game ``k``."""
+
     def after_placing(self, k: int) -> None:
         """Game ``k`` was put into another position."""
 

@@ -11,13 +11,14 @@ from territorial.config.validation import checked_list, shown, true_or_false, wh
 from territorial.constants import BLOCKED, FIRST_BOT_CODE, LARGEST_TROOPS, MAX_SIDE
 from territorial.engine import step
 from territorial.engine.players import NEXT_ONES, BatchPlayers
-from territorial.engine.seats import FIRST_CUSTOM_CODE, SEAT_NAMES, CompiledBot
+from territorial.engine.seats import FIRST_CUSTOM_CODE, FIRST_PYTHON_CODE, CompiledBot
 from territorial.engine.step import BatchArrays
 from territorial.game.formulas import are_allies, is_legal, largest_need, may_donate, need_for
 from territorial.game.state import (
     FIELDS,
     PAIR_ENTRIES,
     SEATING,
+    SEED,
     Position,
     State,
     allocate_positions,
@@ -83,7 +84,7 @@ def check_saved(
 
 def teams_of_saved(saved: SavedGame, config: GameConfig) -> tuple[int, ...]:
     """Return the team of every seat in a saved game, as dealt by its seed."""
-    return config.team_of(int(State(*saved.blocks).seed[0]))
+    return config.team_of(int(State(*saved.blocks).seed[SEED]))
 
 
 def write_game(
@@ -102,9 +103,8 @@ def write_game(
         view(state, name)[k] = values
     team = view(state, "team")
     team[k] = np.arange(team.shape[1]) if config.teams is None else (0, *teams_of_saved(saved, config))
-    if saved.custom:
-        codes = view(state, "seats")
-        codes[k] = players.codes_here(codes[k], saved.custom)
+    codes = view(state, "seats")
+    codes[k] = players.codes_here(codes[k], saved.custom, saved.python_bots)
     slots.num_cycles[k], slots.is_idle[k] = saved.num_cycles, saved.is_idle
 
 
@@ -131,15 +131,15 @@ def _check_seats(saved: SavedGame, python_bots: tuple[str, ...]) -> bool:
         )
     others = [code for code in seats if code < FIRST_CUSTOM_CODE]
     lowest, highest = min(others, default=FIRST_BOT_CODE), max(others, default=0)
-    if lowest < 0 or highest >= len(SEAT_NAMES) + len(python_bots):
+    if lowest < 0 or highest >= FIRST_PYTHON_CODE + len(saved.python_bots):
         raise ValueError(
             f"the seats of the saved game hold codes {lowest} to {highest}, which are not all codes of bots"
         )
-    known = max(0, highest + 1 - len(SEAT_NAMES))
-    if saved.python_bots[:known] != python_bots[:known]:
+    used = {saved.python_bots[code - FIRST_PYTHON_CODE] for code in others if code >= FIRST_PYTHON_CODE}
+    if missing := sorted(used - set(python_bots)):
         raise ValueError(
-            f"the saved game was played by the bots in Python {', '.join(saved.python_bots)}; this batch "
-            f"has {', '.join(python_bots) or 'none'}"
+            f"the saved game is played by the bots in Python {', '.join(missing)}; this batch has "
+            f"{', '.join(python_bots) or 'none'}"
         )
     return lowest < FIRST_BOT_CODE
 
@@ -196,7 +196,7 @@ def digest_of(config: GameConfig, state: State, k: int) -> bytes:
     room = allocate_positions(1, config.num_players, config.height, config.width)
     position = Position(room.board[0], room.numbers[0])
     step.position_of(state, k, position)
-    return digest(int(state.seed[k, 0]), position)
+    return digest(int(state.seed[k, SEED]), position)
 
 
 def fronts_of(config: GameConfig, state: State, k: int) -> tuple[Ints, Ints, Bools]:

@@ -47,10 +47,12 @@ from territorial.game.scratch import LAUNCH_TICK, LaunchList, Work, forget_chang
 from territorial.game.spawning import MapBank, begin_game
 from territorial.game.state import (
     EPISODE,
+    FUTURE,
     LAND_CHANGED,
     NEXT_DUE,
     OVER,
     PLAYERS,
+    SEED,
     TICK,
     Game,
     Position,
@@ -503,6 +505,17 @@ def place_position(bound: BoundArguments[Batch], owner: Any, k: int) -> None:
     derive(game)
 
 
+@kernel
+def seat_players(bound: BoundArguments[Batch], codes: Any, k: int) -> None:
+    """Let the players of ``codes``, int64 (P+1,), go on with game ``k``; -1 leaves a seat as it is."""
+    batch = arguments_of(bound)
+    game, seating = game_of(batch.arrays.state, k), seating_of(batch.arrays.state, k)
+    for p in range(1, len(codes)):
+        if codes[p] >= 0:
+            seating.seats[p] = codes[p]
+            prepare_bot(game, seating, batch.custom, p)
+
+
 # ---- parts of a step ------------------------------------------------------------------------------
 
 
@@ -661,7 +674,7 @@ def keep_final(batch: Batch, game: Game, k: int) -> None:
 @njit
 def start(game: Game, batch: Batch, seating: Seating, seed: Any, k: int) -> None:
     """Begin a new game ``k`` with ``seed``, with the seats asked for since the last one."""
-    game.seed[0] = seed
+    game.seed[SEED] = game.seed[FUTURE] = seed
     begin_game(game, batch.params, batch.bank, batch.work, k)
     count_fronts(game)
     for p in range(1, len(game.alive)):
@@ -682,17 +695,23 @@ def is_compiled_bot(code: int) -> bool:
 
 @njit
 def prepare_bots(game: Game, seating: Seating, custom: CustomTable) -> None:
-    """Every bot knows its settings, forgets all else, and decides at the next decision point."""
+    """Prepare the bots of all seats."""
     for p in range(1, len(game.alive)):
-        memory = seating.memory[p]
-        seating.wake[p] = game.clock[TICK]
-        code = seating.seats[p]
-        if code >= FIRST_CUSTOM_CODE:
-            row = code - FIRST_CUSTOM_CODE
-            bots.draw_settings(custom.lows[row], custom.highs[row], game.seed[0], p, memory)
-        elif FIRST_BOT_CODE <= code < FIRST_PYTHON_CODE:
-            bots.prepare(code - FIRST_BOT_CODE, game.seed[0], p, memory)
-        else:
-            interval = memory[bots.INTERVAL]
-            fill(memory, 0)
-            memory[bots.INTERVAL] = interval
+        prepare_bot(game, seating, custom, p)
+
+
+@njit
+def prepare_bot(game: Game, seating: Seating, custom: CustomTable, p: int) -> None:
+    """Let the bot of seat ``p`` know its settings, forget all else, and decide at the next decision point."""
+    memory = seating.memory[p]
+    seating.wake[p] = game.clock[TICK]
+    code = seating.seats[p]
+    if code >= FIRST_CUSTOM_CODE:
+        row = code - FIRST_CUSTOM_CODE
+        bots.draw_settings(custom.lows[row], custom.highs[row], game.seed[SEED], p, memory)
+    elif FIRST_BOT_CODE <= code < FIRST_PYTHON_CODE:
+        bots.prepare(code - FIRST_BOT_CODE, game.seed[SEED], p, memory)
+    else:
+        interval = memory[bots.INTERVAL]
+        fill(memory, 0)
+        memory[bots.INTERVAL] = interval

@@ -7,7 +7,7 @@ modules of this package do the work: arrays, players, maps, threads and steps.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -412,6 +412,32 @@ class VecGame(WritableArrays, ShownInNotebooks):
             slots.next_seed[k], slots.has_next_seed[k] = checked, True
 
     @exclusive
+    def change_seats(self, k: int, players: Mapping[int, Seat]) -> None:
+        """Let other players go on with seats of game ``k`` from now on, until its next reset.
+
+        A bot sits down as at the beginning of a game, but for what it remembers: its settings are those that
+        the game's seed draws for the seat, and it decides at the next decision point.
+
+        Args:
+            k: the game.
+            players: by seat, 1..P, the name of a player or a custom bot.
+
+        Raises:
+            ValueError: for a seat that there is not, and for an unknown name.
+
+        """
+        k, num_players = self._require_started(k), self.config.num_players
+        seats: list[Seat] = list(self._players.names_of(view(self.blocks, "seats")[k, 1:]))
+        for seat, player in players.items():
+            seats[whole_number("a seat of players", seat, 1, num_players) - 1] = player
+        codes = np.full(num_players + 1, -1)
+        changed = [int(seat) for seat in players]
+        codes[changed] = self._codes_of(seats, self.blocks)[np.array(changed, int) - 1]
+        self._players.write_intervals(self.blocks, k, codes)
+        self._calls.one_game(step.seat_players, codes, k)
+        self._observer.after_seating(k)
+
+    @exclusive
     def seats_of(self, k: int) -> tuple[str, ...]:
         """Return the names of the seats of game ``k`` as it is being played."""
         return self._players.names_of(view(self.blocks, "seats")[checked_game(k, self.num_games), 1:])
@@ -578,8 +604,12 @@ class VecGame(WritableArrays, ShownInNotebooks):
         )
 
     @exclusive
-    def restore(self, k: int, saved: SavedGame) -> None:
+    def restore(self, k: int, saved: SavedGame, future: int | None = None) -> None:
         """Put a saved game into slot ``k``; it goes on exactly as it would have.
+
+        ``future``, 0 to 2**64 - 1: the seed of what is still to be drawn, which is the order of attack steps
+        and the chance in moves of bots; another one gives another course of the game from here. None: that of
+        the saved game. Map, spawns, teams and settings of bots stay those of the game's own seed.
 
         So do the frames that are observed, if the batch it was saved from had as many or more; else all
         older ones equal the present one, as in a new game. ``delta_count`` is -1, as nothing is known of
@@ -587,11 +617,14 @@ class VecGame(WritableArrays, ShownInNotebooks):
         ``set_seats``), not to the saved game.
         """
         k, players = checked_game(k, self.num_games), self._players
+        chosen = None if future is None else whole_number("future", future, 0, LARGEST_SEED)
         has_agents = check_saved(saved, self.config, self._config_digest, self.blocks, players.python_names)
         self.need_reset()
         self._may_have_agents |= has_agents
         players.welcome(saved.custom)
         write_game(saved, self.config, self._arrays, k, players)
+        if chosen is not None:
+            view(self.blocks, "future")[k] = chosen
         if self._maps.has_own_maps:
             view(self.blocks, "map_id")[k] = k
         self._refresh(k)

@@ -51,6 +51,7 @@ from territorial.game.state import (
     CAPPED,
     DESTROYED,
     DONATED,
+    FUTURE,
     INCOME,
     INTEREST,
     KILLED,
@@ -261,7 +262,7 @@ def find_due(game: Game, work: Work) -> int:
         while due != ZERO:
             p = 64 * word + lowest_bit(due)
             work.due[count] = p
-            work.keys[count] = draw(game.seed[0], STREAM_ORDER, now, p)
+            work.keys[count] = draw(game.seed[FUTURE], STREAM_ORDER, now, p)
             count += 1
             due &= due - ONE
     return count

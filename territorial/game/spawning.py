@@ -31,7 +31,7 @@ from territorial.game.board import (
 from territorial.game.formulas import draw, draw_below, sort_by_key
 from territorial.game.rules import NEVER
 from territorial.game.scratch import ANCHOR_COLUMN, ANCHOR_ROW, ANCHOR_SEAT, MEMBERS, PART_END, Work
-from territorial.game.state import EPISODE, LAND_CHANGED, MAP_ID, NEXT_DUE, NUM_LAND, Game, cells_of
+from territorial.game.state import EPISODE, LAND_CHANGED, MAP_ID, NEXT_DUE, NUM_LAND, SEED, Game, cells_of
 from territorial.game.teams import deal_teams, has_allies, sort_by_draw
 from territorial.jit.decorators import ZERO, int64, njit
 from territorial.jit.simd import fill
@@ -81,10 +81,10 @@ def begin_game(game: Game, params: Params, bank: MapBank, work: Work, k: int) ->
     if len(bank.assigned) > 0:
         map_id = bank.assigned[k]
     elif len(bank.picks) > 0:
-        map_id = bank.picks[draw_below(len(bank.picks), game.seed[0], STREAM_MAP, 0, 0)]
+        map_id = bank.picks[draw_below(len(bank.picks), game.seed[SEED], STREAM_MAP, 0, 0)]
     lay_out_land(game, bank, map_id)
     start_numbers(game, params)
-    deal_teams(game.seed[0], work.dealt_teams, params.deals_at_random, work.due, work.keys, game.team)
+    deal_teams(game.seed[SEED], work.dealt_teams, params.deals_at_random, work.due, work.keys, game.team)
     place_spawns(game, params, work)
 
 
@@ -145,7 +145,7 @@ def place_spawns(game: Game, params: Params, work: Work) -> None:
     if has_allies(params) and params.starts_together != 0:
         share_out(game, params, work)
     else:
-        hand_out(params, game.seed[0], anchors)
+        hand_out(params, game.seed[SEED], anchors)
     take_spawns(game, params, anchors)
 
 
@@ -155,7 +155,7 @@ def find_anchor(game: Game, params: Params, anchors: Any, slot: int) -> bool:
 
     Best-candidate sampling (Mitchell 1991), cut short by the first place that is far enough.
     """
-    seed, height, width = game.seed[0], params.height, params.width
+    seed, height, width = game.seed[SEED], params.height, params.width
     percent = params.spawn_spacing_percent
     enough = percent * percent * game.clock[NUM_LAND]
     best, looked_at = -1, 0
@@ -257,7 +257,7 @@ def take_spawns(game: Game, params: Params, anchors: Any) -> None:
 @njit
 def share_out(game: Game, params: Params, work: Work) -> None:
     """Give every team the places of one part of the map, and each of its members one of them."""
-    seed, order, sums = game.seed[0], work.due, work.teams
+    seed, order, sums = game.seed[SEED], work.due, work.teams
     fill(sums, 0)
     for p in range(1, len(game.team)):
         sums[MEMBERS, game.team[p]] += 1
@@ -328,6 +328,6 @@ def give_to_members(game: Game, work: Work, team: int, first: int) -> None:
         if game.team[p] == team:
             work.members[count] = p
             count += 1
-    sort_by_draw(game.seed[0], STREAM_TEAM_SPAWN, work.members, work.keys, count)
+    sort_by_draw(game.seed[SEED], STREAM_TEAM_SPAWN, work.members, work.keys, count)
     for i in range(count):
         work.anchors[first + i, ANCHOR_SEAT] = work.members[i]

@@ -106,7 +106,7 @@ class Game(NamedTuple):
     of ``clock`` and ``ledger`` are found by constants of this module: ``game.clock[TICK]``.
     """
 
-    seed: Annotated[Seed, "64 bits", "seed of this episode"]
+    seed: Seed
     clock: Clock
     troops: Annotated[Players, "troops", "balance at home, T"]
     land: Annotated[Players, "cells", "cells owned, L; entry 0 is neutral land"]
@@ -167,6 +167,10 @@ def _fields_in(views: Any) -> Iterator[Field]:
         yield from _fields(hint, {name: about} if about else {})
 
 
+_SEED = {
+    "seed": ("64 bits", "seed of this episode"),
+    "future": ("64 bits", "seed of what is drawn from the first tick on; the episode's own, unless restored"),
+}
 _CLOCK = {
     "tick": ("ticks", "ticks played so far"),
     "over": ("0 or 1", "the game has ended"),
@@ -196,7 +200,13 @@ BLOCKS: dict[str, FieldBlock] = {
 
 FIELDS: tuple[Field, ...] = tuple(
     sorted(
-        (*_fields_in(Game), *_fields(Clock, _CLOCK), *_fields(Ledger, _LEDGER), *_fields_in(Seating)),
+        (
+            *_fields(Seed, _SEED),
+            *_fields_in(Game),
+            *_fields(Clock, _CLOCK),
+            *_fields(Ledger, _LEDGER),
+            *_fields_in(Seating),
+        ),
         key=lambda field: list(BLOCKS).index(field.block),
     )
 )
@@ -224,6 +234,7 @@ _PLACES: dict[str, tuple[int, int | None]] = {
 }
 """Which block of a state each field is in, and which entry of it; None: it is the whole block."""
 
+SEED, FUTURE = (_ENTRIES["seed"][name] for name in _SEED)
 TICK, OVER, EPISODE = CLOCK["tick"], CLOCK["over"], CLOCK["episode"]
 MAP_ID, NUM_LAND, NEXT_DUE = CLOCK["map_id"], CLOCK["num_land"], CLOCK["next_due"]
 LAND_CHANGED = CLOCK["land_changed"]

@@ -21,8 +21,10 @@ from territorial.game.scratch import LAUNCH_FRACTION, LAUNCH_SEAT, LAUNCH_TARGET
 from territorial.game.state import view
 from territorial.observation.action_encoding import HOW_MUCH, NO_TARGET, WHAT, convert_share, target_of_owner
 from territorial.observation.pair_columns import PAIRS, column
-from territorial.replay.file_format import ReplayError
-from territorial.replay.replay import SUFFIX, Replay, check_end, ends_early, seated
+from territorial.replay.branch import check_single
+from territorial.replay.playback import check_end, ends_early, seated
+from territorial.replay.recorded import SUFFIX
+from territorial.replay.replay import Replay
 from territorial.typing import Bools, Ints
 
 NOT_SHOWN = -1
@@ -177,7 +179,7 @@ def _play(replay: Replay, config: GameConfig, is_chosen: Bools, asked: RowOption
     ``config`` is the replay's, or one with other rewards. The launches are played by whole environment steps;
     the last one may end with the game.
     """
-    _check_single(replay)
+    check_single(replay)
     game = seated(replay, config, [name if name in bots.NAMES else EXTERNAL for name in replay.seats])
     wake, interval = _take_seats(game)
     players, every = config.num_players, config.decision_every
@@ -213,19 +215,6 @@ def _play(replay: Replay, config: GameConfig, is_chosen: Bools, asked: RowOption
         places=places.copy(),
         alive=np.array(alive, np.bool_).reshape(-1, players),
     )
-
-
-def _check_single(replay: Replay) -> None:
-    """Raise ReplayError if a seat launched more than once at a tick, which no step does."""
-    players = replay.config.num_players + 1
-    keys = replay.launches[:, LAUNCH_TICK].astype(np.int64) * players + replay.launches[:, LAUNCH_SEAT]
-    found, counts = np.unique(keys, return_counts=True)
-    if (counts > 1).any():
-        tick, seat = divmod(int(found[counts > 1][0]), players)
-        raise ReplayError(
-            f"seat {seat} launched more than once at tick {tick}; a decision is one launch at most, "
-            "so this game, played by tick() or play(), has none"
-        )
 
 
 def _take_seats(game: VecGame) -> tuple[Ints, Ints]:

@@ -24,7 +24,8 @@ from territorial.game.scratch import LAUNCH_SEAT, LAUNCH_TICK
 from territorial.game.state import digest, view
 from territorial.replay.file_format import Checkpoint, ReplayError
 from territorial.replay.frames import map_kind_of
-from territorial.replay.replay import SUFFIX, Replay, checked_names
+from territorial.replay.recorded import SUFFIX, Change, checked_names
+from territorial.replay.replay import Replay
 
 CHECKPOINT_EVERY = 5_000
 """Ticks from one digest to the next; one costs as much as ten steps of a game."""
@@ -50,6 +51,7 @@ class _Recording:
     pieces: list[npt.NDArray[np.int32]] = field(default_factory=list)
     """Launches (n, 4), those of the log not among them."""
     checkpoints: list[Checkpoint] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
     replay: Replay | None = None
     """Once the game is over."""
 
@@ -79,9 +81,13 @@ class Recorder(GameObserver):
             are ``player_i``.
         checkpoint_every: ticks from one digest to the next; the last digest is always that of the end; at
             least 1, default 5000.
+        before: the replay that the games go on from, as ``Replay.game`` gives them. They are recorded from
+            tick 0 on, with the players that took over. Default None: games are recorded from their beginning.
 
     Raises:
         ValueError: if the batch has a recorder already, and for a value out of range.
+        ReplayError: for games that do not stand where ``before`` stood at their tick, and for those with
+            another future, which no replay can tell.
         OSError: for a folder that cannot be written.
 
     Example:
@@ -106,6 +112,7 @@ class Recorder(GameObserver):
         games: Iterable[int] | None = None,
         names: Names | None = None,
         checkpoint_every: int = CHECKPOINT_EVERY,
+        before: Replay | None = None,
     ) -> None:
         self._game, self._to = game, to if to is None or callable(to) else Path(to)
         players = game.config.num_players
@@ -126,7 +133,11 @@ class Recorder(GameObserver):
         self._shown: dict[bytes, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         self._steps_to_drain = DRAIN_EVERY
         self._steps_to_checkpoint = 1
-        if game.is_started:
+        if before is not None:
+            game.need_reset()
+            for k in self._recordings:
+                self._go_on(k, before)
+        elif game.is_started:
             self.after_reset(self._recordings)
 
     def replay(self, k: int = 0) -> Replay:
@@ -210,6 +221,12 @@ class Recorder(GameObserver):
             self._finish(k, recording, int(self._ticks[k]), self._game.digest(k), is_over=True)
             self._give_out()
 
+    def after_seating(self, k: int) -> None:
+        """Other players go on with game ``k``."""
+        recording = self._recordings.get(k)
+        if recording is not None and recording.replay is None:
+            self._note_changes(k, recording)
+
     def after_placing(self, k: int) -> None:
         """Game ``k`` no longer follows from its seed and the launches."""
         if k in self._recordings:
@@ -233,6 +250,40 @@ class Recorder(GameObserver):
                 terrain=self._game.terrain_name(k),
                 next_checkpoint=self._every,
             )
+
+    def _go_on(self, k: int, before: Replay) -> None:
+        """Record game ``k``, which went on from ``before``, as one game from tick 0 on."""
+        tick, future = int(self._ticks[k]), int(view(self._game.blocks, "future")[k])
+        if before.seed != future:
+            raise ReplayError(
+                f"game {k} has the future {future}, and the game before it the seed {before.seed}; no replay "
+                "can be made of a game with another future"
+            )
+        if before.seek(tick).digest(0) != self._game.digest(k):
+            raise ReplayError(f"game {k} does not stand where the game before it stood at tick {tick}")
+        recording = self._recordings[k] = _Recording(
+            seed=before.seed,
+            episode=int(self._episodes[k]),
+            seats=before.seats,
+            names=before.names,
+            starting_troops=before.starting_troops,
+            land=self._game.land(k),
+            terrain=before.terrain,
+            next_checkpoint=(tick // self._every + 1) * self._every,
+            pieces=[before.launches_between(0, tick)],
+            checkpoints=[one for one in before.checkpoints if one.tick <= tick],
+            changes=[one for one in before.changes if one.tick <= tick],
+        )
+        self._note_changes(k, recording)
+
+    def _note_changes(self, k: int, recording: _Recording) -> None:
+        """Note the living players of game ``k`` that are other ones than those that are recorded."""
+        tick, alive = int(self._ticks[k]), view(self._game.blocks, "alive")[k]
+        known = dict(enumerate(recording.seats, start=1))
+        known |= {change.seat: change.name for change in recording.changes}
+        for seat, name in enumerate(self._game.seats_of(k), start=1):
+            if alive[seat] and known[seat] != name:
+                recording.changes.append(Change(tick, seat, name))
 
     def _seats_and_names(self, k: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the seats of game ``k`` and their names; most games have the same seats."""
@@ -329,6 +380,7 @@ class Recorder(GameObserver):
             names=recording.names,
             starting_troops=recording.starting_troops,
             launches=np.concatenate([np.zeros((0, 4), np.int32), *recording.pieces]),
+            changes=tuple(recording.changes),
             checkpoints=(*on_the_way, Checkpoint(tick, last)),
             num_ticks=tick,
             is_over=is_over,

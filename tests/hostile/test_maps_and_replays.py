@@ -15,7 +15,7 @@ from PIL import Image
 from territorial import GameConfig, LandMask, Replay
 from territorial.maps import files, generate, load, map_of, save
 from territorial.replay import Checkpoint, ReplayError, file_format
-from territorial.replay.replay import most_launches
+from territorial.replay.recorded import most_launches
 from tests.hostile.mutate import mutated, mutated_json
 from tests.hostile.support import amounts, assert_loads_or_refused, chunk, peak_of
 from tests.replay.support import body_of, changed, file_of, small_replay, with_header

@@ -204,6 +204,6 @@ def sample_and_report(runner):
 def test_a_league_that_does_not_fit_changes_nothing(ends, tmp_path):
     store = fill(tmp_path / "store")
     algorithm = ends(small_config(store, env={"league": league("bot:banker")}).build_algo())
-    with pytest.raises(Exception, match=r"seat .* of the new league may be a"):
+    with pytest.raises(Exception, match="the new league has snapshots, which RLlib was built without"):
         set_league(algorithm, LEAGUE)
     assert league_of(algorithm).to_dict() == league("bot:banker").to_dict()

@@ -592,6 +592,7 @@ def twin_fields(twin: ReferenceGame) -> dict[str, Any]:
             doubled_place[p] = round(2 * twin.place_of_dead(p))
     return {
         "seed": twin.seed,
+        "future": twin.future,
         "tick": twin.tick,
         "over": int(twin.over),
         "num_land": twin.num_land,
@@ -634,7 +635,7 @@ def engine_field(engine: VecGame, name: str, k: int) -> np.ndarray:
 def differences(name: str, engine: object, twin: object) -> list[Difference]:
     """Return the first difference of two arrays, numbers or strings, or nothing."""
     left, right = np.asarray(engine), np.asarray(twin)
-    if name == "seed":
+    if name in ("seed", "future"):
         left, right = np.asarray(engine, np.uint64), np.asarray(twin, np.uint64)
     if left.shape != right.shape:
         return [Difference(name, " (shape)", left.shape, right.shape)]

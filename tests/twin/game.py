@@ -68,7 +68,7 @@ class ReferenceGame:
         self.config = config
         self.num_land = land.num_land
         self.seats = range(1, num_codes)
-        self.seed = operator.index(seed)
+        self.seed = self.future = operator.index(seed)
         self.team = [0, *deal_teams(config, self.seed)]
         self.members = {g: [p for p in self.seats if self.team[p] == g] for g in sorted(set(self.team[1:]))}
         self.tick = 0
@@ -243,7 +243,7 @@ class ReferenceGame:
 
     def order_key(self, p: int) -> int:
         """The lowest hash steps first; a test that relabels the seats overrides this."""
-        return H(self.seed, STREAM_ORDER, self.tick, p)
+        return H(self.future, STREAM_ORDER, self.tick, p)
 
     def attack_step(self, p: int) -> None:
         """All pools of p advance a layer or end, on the board as it stands; refunds come last."""

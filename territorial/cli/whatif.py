@@ -1,0 +1,109 @@
+"""``territorial whatif``: what would have come of other decisions at a tick of a recorded game."""
+
+import argparse
+import re
+from typing import Any
+
+from territorial._interrupts import INTERRUPTED
+from territorial.cli import options
+from territorial.cli.options import UsageError, blamed_on, explained
+from territorial.constants import FRACTION_UNIT
+from territorial.evaluation.players import named_bot
+from territorial.evaluation.what_if import MOST_GAMES, Choice, what_if
+from territorial.evaluation.workers import MOST_PROCESSES
+from territorial.replay import Replay
+
+EXAMPLES = """\
+  territorial whatif game.replay --tick 1000 --seat 7 --against hold
+  territorial whatif game.replay --tick 1000 --seat 7 --against 12:25% --against free:10%
+  territorial whatif game.replay --tick 1000 --seat 7 --against champion --games 1000
+"""
+LAUNCH = re.compile(r"(free|[0-9]+):([0-9]+(?:\.[0-9]+)?)%")
+
+
+def add_parser(verbs: Any) -> None:
+    """Add this verb to the command line."""
+    summary = "play a recorded game on from a tick, after the recorded decision of a seat and after others"
+    parser = options.new_parser(verbs, "whatif", summary, EXAMPLES)
+    parser.add_argument("file", metavar="FILE", help="the recorded game, a .replay file")
+    parser.add_argument(
+        "--tick",
+        type=int,
+        required=True,
+        metavar="TICK",
+        help="a decision point of the game, a multiple of its decision_every",
+    )
+    parser.add_argument(
+        "--seat", type=int, required=True, metavar="SEAT", help="the seat that decides otherwise, 1 to P"
+    )
+    parser.add_argument(
+        "--against",
+        action="append",
+        required=True,
+        metavar="DECISION",
+        help="what the seat does instead: hold, SEAT:PERCENT%% or free:PERCENT%% for a launch, or a player "
+        "that takes over, as in match; may be given several times",
+    )
+    parser.add_argument(
+        "--games",
+        type=options.whole(1, MOST_GAMES),
+        default=100,
+        metavar="N",
+        help=explained("--games", f"of each decision; 1 to {MOST_GAMES}", default=100),
+    )
+    parser.add_argument(
+        "--agents",
+        default="champion",
+        metavar="PLAYER",
+        help="who plays on for agents and people (default champion)",
+    )
+    parser.add_argument(
+        "--player",
+        action="append",
+        default=[],
+        metavar="PLAYER",
+        help="module:Class, style:FILE or net:FILE of a recorded player that the library does not have; may "
+        "be given several times",
+    )
+    parser.add_argument(
+        "--processes",
+        type=options.whole(1, MOST_PROCESSES),
+        metavar="N",
+        help=explained("--processes", "1 to 1024", default="the usable cores"),
+    )
+    options.add_report(parser, run)
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """Play the games and print what came of each decision; return the exit code."""
+    with blamed_on("FILE"):
+        replay = Replay.load(parsed.file)
+    with blamed_on("--against"):
+        alternatives = {text: {parsed.seat: _choice(text)} for text in parsed.against}
+    with blamed_on("--agents, --player"):
+        agents, players = named_bot(parsed.agents), [named_bot(text) for text in parsed.player]
+    with blamed_on(""):
+        found = what_if(
+            replay,
+            parsed.tick,
+            alternatives,
+            games=parsed.games,
+            agents=agents,
+            players={str(getattr(player, "name", player)): player for player in players},
+            processes=parsed.processes,
+        )
+    options.report(parsed, found.text(parsed.seat), found.to_dict(parsed.seat))
+    return 0 if found.games == parsed.games else INTERRUPTED
+
+
+def _choice(text: str) -> Choice:
+    """Return the decision that a text names; UsageError where it names none."""
+    if text == "hold":
+        return None
+    launch = LAUNCH.fullmatch(text)
+    if launch is None:
+        return named_bot(text)
+    fraction = round(FRACTION_UNIT * float(launch[2]) / 100)
+    if not 1 <= fraction <= FRACTION_UNIT:
+        raise UsageError(f"argument --against: {text!r} sends {launch[2]} %; it must be 0.1 to 100 %")
+    return 0 if launch[1] == "free" else int(launch[1]), fraction
