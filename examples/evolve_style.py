@@ -81,7 +81,7 @@ def changed(name, value, rng, is_redrawn):
 
 
 def varied(part, rng, redrawn=REDRAWN):
-    """Return a style, or a part of one, that is a little different; with ``redrawn=1`` any other one."""
+    """Return a style, or a part of one, that is a little different; ``redrawn=1`` draws all of it."""
     changes = {}
     for name, value in vars(part).items():
         is_redrawn = rng.random() < redrawn
@@ -97,7 +97,7 @@ def varied(part, rng, redrawn=REDRAWN):
 
 
 def child(parents, name, rng):
-    """Return a variation of one parent or of a mixture of two, and rarely any style."""
+    """Return a variation of one parent or of a mixture of two, and rarely a style that is drawn at random."""
     if not parents or rng.random() < REDRAWN:
         return varied(Style(name=name, interval=1, free=FreeLand(send=1), jitter=0), rng, redrawn=1)
     one, other = (parents[i] for i in rng.integers(len(parents), size=2))
@@ -147,7 +147,8 @@ def next_generation(parents, records, number, parsed):
     scores = 1 / places - (1 / places).mean(axis=1, keepdims=True)
     np.add.at(records, who, np.stack([np.ones_like(scores), scores], axis=2))
     best = np.argsort(-records[:, 1] / (records[:, 0] + DOUBT), kind="stable")[: math.ceil(len(styles) / 6)]
-    print(f"generation {number:,}: mean place {places.mean():.1f} of {config.num_players}", flush=True)
+    shown = f"mean place {places.mean():.1f} of {config.num_players}"
+    print(f"generation {number:,} of {parsed.generations:,}: {shown}", flush=True)
     return [styles[i] for i in best], records[best]
 
 
@@ -157,8 +158,11 @@ def next_generation(parents, records, number, parsed):
 def starting_styles(start):
     """Return the styles of ``--start``, without one whose moves are random and cannot vary."""
     names = [] if start == "random" else start.split(",")
-    known = [Style.load(name[6:]) if name.startswith("style:") else bots.make(name).style for name in names]
-    return [style for style in known if not style.at_random]
+    loaded = [
+        Style.load(name.removeprefix("style:")) if name.startswith("style:") else bots.make(name).style
+        for name in names
+    ]
+    return [style for style in loaded if not style.at_random]
 
 
 def evolve(parsed):
@@ -210,6 +214,8 @@ def main(argv=None):
         help="full: 32 players on 256 x 256 cells; small: 12 on 96 x 96 (default %(default)s)",
     )
     parsed = parser.parse_args(argv)
+    if parsed.name in bots.RESERVED_NAMES:
+        parser.error(f"--name is {parsed.name}, the name of a bot of the library; choose another one")
     try:
         evolve(parsed)
         config = SIZES[parsed.size].replace(num_maps=MAPS)

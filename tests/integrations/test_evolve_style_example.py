@@ -30,7 +30,7 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(example, tmp_path, monk
     example.main([str(parts), "--generations", "1", *FEW])
     monkeypatch.setattr(example.os, "cpu_count", lambda: 2)
     example.main([str(parts), "--generations", "3", *FEW])
-    assert "generation 2: mean place" in capsys.readouterr().out
+    assert "generation 2 of 3: mean place" in capsys.readouterr().out
     assert Style.load(parts / "style.json") == style
     game = VecGame(example.SIZES["small"], 1, seats=[f"style:{whole / 'style.json'}"] + ["banker"] * 11)
     game.reset(seed=0)
@@ -50,8 +50,12 @@ def test_what_cannot_be_done_is_refused_and_leaves_the_files(example, tmp_path, 
     assert "seed is 5; " in refusal_of(capsys, example, [str(tmp_path), "--seed", "5", *FEW])
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
     other = tmp_path / "other"
-    for option in ("--start", "--opponents"):
-        assert "did you mean 'turtle'" in refusal_of(capsys, example, [str(other), option, "turtel"])
+    for option, value, message in (
+        ("--start", "turtel", "did you mean 'turtle'"),
+        ("--opponents", "turtel", "did you mean 'turtle'"),
+        ("--name", "turtle-1", "choose another one"),
+    ):
+        assert message in refusal_of(capsys, example, [str(other), option, value])
     assert list(other.iterdir()) == []
     (other / "style.json").write_text("mine")
     assert "it is there already" in refusal_of(capsys, example, [str(other), *FEW])
