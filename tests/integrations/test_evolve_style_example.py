@@ -22,8 +22,9 @@ def example(monkeypatch):
     return found
 
 
-def test_a_run_that_was_stopped_ends_as_one_that_was_not(example, tmp_path, monkeypatch, capsys):
+def test_stops_and_cores_change_nothing(example, tmp_path, monkeypatch, capsys):
     whole, parts = tmp_path / "whole", tmp_path / "parts"
+    monkeypatch.setattr(example.os, "cpu_count", lambda: 1)
     example.main([str(whole), "--generations", "3", *FEW])
     style = Style.load(whole / "style.json")
     assert "evolved-1" in capsys.readouterr().out.partition("mean place     ")[2]
