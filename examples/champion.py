@@ -81,7 +81,7 @@ class Road:
     def evolve(self) -> list[str]:
         """Return the command that evolves a style."""
         few = ["--generations", "1", "--population", "8"] if self.quick else []
-        return ["-m", "territorial", "evolve", self._at("style"), f"--seed={self.seed}", *few]
+        return [str(HERE / "evolve_style.py"), self._at("style"), f"--seed={self.seed}", *few]
 
     def record(self) -> list[str]:
         """Return the command that plays games of the style, and keeps its decisions."""
@@ -103,7 +103,7 @@ class Road:
         """Return the command that trains a network to decide as the style did."""
         epochs = 1 if self.quick else 6
         where = self._at("games"), self._at("clone")
-        return ["-m", "territorial", "clone", *where, *written({"seed": self.seed, "epochs": epochs})]
+        return [str(HERE / "clone.py"), *where, *written({"seed": self.seed, "epochs": epochs})]
 
     def train(self) -> list[str]:
         """Return the command that trains the network in a league, for the time that is left."""

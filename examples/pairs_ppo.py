@@ -60,7 +60,7 @@ class Settings:
     )
     updates: int = option(1_000_000, "updates of the run; those before a stop count", 1)
     seed: int = option(0, "random seed", 0, 2**31)
-    start: str = option("", "file of weights to begin with, such as `territorial clone` writes")
+    start: str = option("", "file of weights to begin with, such as `examples/clone.py` writes")
     size: str = option("standard", "size of the network: small or standard")
     height: int = option(96, "rows of the map of small games, in cells", 16, 1024)
     width: int = option(96, "columns of the map of small games, in cells", 16, 1024)

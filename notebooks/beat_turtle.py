@@ -157,4 +157,4 @@ print(field.table())
 # - In contests on the command line a bot is named by its module: `territorial match --seats
 #   my_bots:Thrifty,turtle`.
 # - The same rules as data, a `territorial.bots.Style`, play at the speed of the engine: [bots](../bots.md).
-# - `territorial evolve` searches for better numbers: [evolving a bot](../evolve.md).
+# - An example searches for better numbers: [evolving a style](../custom_bots.md#evolving-a-style).

@@ -149,5 +149,5 @@ assert (actions >= -1).all()
 # ## From here
 #
 # - `territorial dataset` writes such rows of thousands of games to files that are mapped into memory.
-# - `territorial clone` trains a network on them.
+# - [examples/clone.py](../datasets.md#a-network-from-a-data-set) trains a network on them.
 # - The format of a replay is described byte by byte, with a parser of thirty lines that needs no library.

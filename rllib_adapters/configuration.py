@@ -167,8 +167,8 @@ def configure_league(
         env_config: of ``TerritorialMultiAgentEnv``, without ``league`` and ``seats``.
         league: must not be used elsewhere.
         store: a folder for this run alone.
-        start: file of weights that all learners begin with, as ``territorial clone`` or ``PairPolicy.save``
-            writes it; each must have a ``PairModule`` of its size. Default None: weights drawn by chance.
+        start: file of weights that all learners begin with, as ``PairPolicy.save`` writes it; each must have
+            a ``PairModule`` of its size. Default None: weights drawn by chance.
         options: further ones of ``configure``.
 
     Under Tune, every trial has a league of its own, and its snapshots in a folder of ``store`` that is called

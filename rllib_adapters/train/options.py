@@ -50,7 +50,7 @@ class Training:
         choices=NETWORKS,
     )
     start: str = option(
-        "", "file of weights that learners begin with, as `territorial clone` writes; only for pairs"
+        "", "file of weights that learners begin with, as `PairPolicy.save` writes; only for pairs"
     )
     agent_seats: int = option(4, "seats of a game that learning agents control", 1)
     snapshot_seats: int = option(4, "seats of snapshots; harder opponents are drawn more often", 0)
@@ -88,7 +88,7 @@ class Training:
         if self.start and self.network != "pairs":
             raise ValueError(
                 f"start is {self.start!r} and network is {self.network!r}; it must be 'pairs', because "
-                "`territorial clone` writes weights only for it"
+                "the file has weights of a `PairPolicy`"
             )
         rows = round(self.iteration_steps * self.agent_seats * self.share)
         if self.minibatch > rows:

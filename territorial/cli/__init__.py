@@ -27,20 +27,7 @@ from typing import Any
 
 from territorial._interrupts import INTERRUPTED, finish, give_back
 from territorial._log import LOG
-from territorial.cli import (
-    bench,
-    clone,
-    dataset,
-    demo,
-    evolve,
-    info,
-    league,
-    match,
-    play,
-    replay,
-    watch,
-    whatif,
-)
+from territorial.cli import bench, dataset, demo, info, league, match, play, replay, watch, whatif
 from territorial.cli.options import TYPED, Parser, UsageError
 from territorial.constants import __version__
 from territorial.memory.plan import BudgetError
@@ -57,8 +44,8 @@ TRAIN = EntryPoint("train", "rllib_adapters.train.cli", ENTRY_POINTS)
 
 GROUPS: Mapping[str, Mapping[str, Any]] = {
     "games": {"demo": demo, "play": play, "watch": watch, "replay": replay, "whatif": whatif},
-    "players": {"match": match, "evolve": evolve},
-    "learning": {"train": None, "league": league, "dataset": dataset, "clone": clone},
+    "players": {"match": match},
+    "learning": {"train": None, "league": league, "dataset": dataset},
     "this machine, and what there is": {"info": info, "bench": bench},
 }
 """The verbs by what they are for; None: that of another package."""

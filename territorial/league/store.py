@@ -456,7 +456,7 @@ def _write(path: Path, pieces: Iterable[bytes | memoryview]) -> _File:
 
 
 WRITER = ".writer"
-"""The file in a store, or in the folder of a clone, that its writer has locked; it says who that is."""
+"""The file in a store that its writer has locked; it says who that is."""
 
 
 @contextmanager

@@ -1,9 +1,7 @@
-"""Training without gradients: evolution of styles; and data sets for cloning."""
+"""Data sets: decisions of many games as arrays, for cloning and offline learning."""
 
 from territorial.training.dataset import Dataset
-from territorial.training.evolve import evolve
 from territorial.training.make_dataset import make
 from territorial.training.manifest import DatasetError
-from territorial.training.population import Evolution, EvolutionSettings, Generation
 
-__all__ = ["Dataset", "DatasetError", "Evolution", "EvolutionSettings", "Generation", "evolve", "make"]
+__all__ = ["Dataset", "DatasetError", "make"]

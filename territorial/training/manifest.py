@@ -98,6 +98,11 @@ class DatasetManifest:
         return sum(shard.games for shard in self.shards)
 
     @property
+    def is_current(self) -> bool:
+        """Whether its columns are those of this release, which networks of this release read."""
+        return self.columns == current_columns(teams=self.recipe.has_teams)
+
+    @property
     def is_complete(self) -> bool:
         """Whether all games are there."""
         return self.games == self.recipe.games

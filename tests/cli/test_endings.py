@@ -12,11 +12,10 @@ import pytest
 
 import territorial
 from territorial import _interrupts, cli
-from territorial.cli import bench, clone, league
+from territorial.cli import bench, league
 
 HOME = str(Path(territorial.__file__).parents[1])
 SMALL = ["--height", "24", "--width", "24", "--num-players", "2", "--max-ticks", "20"]
-TINY_POPULATION = ["--population", "6", "--games-per-style", "1", "--style-seats", "2"]
 CONTEST = ["--games", "1", "--processes", "1", *SMALL]
 ARGUMENTS = {
     "play": ["--no-open", "--port", "0", *(f"--set={field}" for field in ("height=24", "width=24"))],
@@ -24,8 +23,6 @@ ARGUMENTS = {
     "watch": ["--page", "game.html", *SMALL],
     "replay": ["game.replay"],
     "dataset": ["rows", "--games", "1", *SMALL],
-    "evolve": ["evolved", "--generations", "1", *TINY_POPULATION, *SMALL, "--num-players", "4"],
-    "clone": ["rows", "cloned"],
     "match": ["--seats", "banker,turtle", *CONTEST],
     "league show": ["run"],
     "bench": [],
@@ -51,8 +48,6 @@ def at_work(folder, monkeypatch):
     monkeypatch.setattr(league, "league_of", lambda path: (None, path))
     monkeypatch.setattr(league, "text_of", lambda *_: "nobody")
     monkeypatch.setattr(league, "result_of", lambda _: {})
-    monkeypatch.setattr(clone, "Dataset", lambda _: None)
-    monkeypatch.setattr(clone, "clone", lambda *_: ("a network", {}))
     monkeypatch.setattr(bench, "measure", lambda *_: {name: [1.0] for name in bench.RATES})
     monkeypatch.setattr(sys, "path", [*sys.path])
 

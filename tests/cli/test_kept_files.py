@@ -17,10 +17,8 @@ from territorial.config.land_mask import LandMask
 from territorial.evaluation import workers
 from territorial.evaluation.schedule import Scenario
 from territorial.files import atomic
-from territorial.training.evolve import STYLE
 from territorial.training.manifest import shard_name
 from tests.cli.test_dataset import SMALL as ROWS
-from tests.cli.test_evolve import SMALL as FEW
 from tests.replay.support import BOTS, SMALL, small_replay
 
 TINY = ("--height", "24", "--width", "24", "--num-players", "3", "--max-ticks", "50")
@@ -38,42 +36,12 @@ def refused(capsys: Any, path: Path, content: bytes, *arguments: str) -> str:
 # ---- folders -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("verb", "options", "name"),
-    [
-        ("dataset", ("--games", "2", "--processes", "1", *ROWS), shard_name(3)),
-        ("evolve", ("--generations", "1", *FEW), STYLE),
-    ],
-)
-def test_a_data_set_or_a_style_is_not_made_over_another(
-    capsys: Any, tmp_path: Path, verb: str, options: tuple[str, ...], name: str
-) -> None:
-    path = tmp_path / "folder" / name
-    err = refused(capsys, path, b"rows", verb, str(path.parent), *options)
+def test_a_data_set_is_not_made_over_another(capsys: Any, tmp_path: Path) -> None:
+    path = tmp_path / "folder" / shard_name(3)
+    options = ("--games", "2", "--processes", "1", *ROWS)
+    err = refused(capsys, path, b"rows", "dataset", str(path.parent), *options)
     assert f"argument FOLDER: {str(path)!r}: it is there already, and would be replaced" in err
-    assert {file.name for file in path.parent.iterdir()} <= {path.name, ".writer", "lock"}
-
-
-def test_an_evolution_that_was_stopped_before_its_style_writes_it(capsys: Any, tmp_path: Path) -> None:
-    command = ["evolve", str(tmp_path), "--generations", "1", *FEW]
-    assert main(command) == 0
-    style = (tmp_path / STYLE).read_bytes()
-    (tmp_path / STYLE).unlink()
-    assert main(command) == 0
-    assert (tmp_path / STYLE).read_bytes() == style
-
-
-@pytest.mark.parametrize("name", ["weights.safetensors", "network.safetensors", "checkpoints"])
-def test_a_network_is_not_cloned_over_another(tmp_path: Path, name: str) -> None:
-    pytest.importorskip("torch", reason="cloning needs PyTorch")
-    from tests.cli.test_clone import refused as refused_clone
-
-    path = tmp_path / name
-    path = path / "checkpoint-00000001" if name == "checkpoints" else path
-    path.parent.mkdir(exist_ok=True)
-    path.write_bytes(b"weights")
-    refused_clone(tmp_path, f"{name}': it is there already, and would be replaced")
-    assert path.read_bytes() == b"weights"
+    assert {file.name for file in path.parent.iterdir()} <= {path.name, ".writer"}
 
 
 def test_plots_are_drawn_over_plots_alone(tmp_path: Path) -> None:

@@ -24,7 +24,6 @@ COMMANDS = (
     "match --games 2 --deal --processes 1",
     "watch --page ł.html",
     "dataset ł --games 1 --processes 1",
-    "evolve ł --generations 1 --population 6 --games-per-style 1 --style-seats 2",
     "demo --picture ł.png",
 )
 

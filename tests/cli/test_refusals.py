@@ -9,7 +9,6 @@ SMALL = ("--height", "32", "--width", "48", "--num-players", "4", "--max-ticks",
 PLAY = ("play", "--num-players", "4", "--no-open", "--port", "0")
 MATCH = ("match", *SMALL)
 DATASET = ("dataset", ".", *SMALL, "--seats", "banker,random")
-EVOLVE = ("evolve", "made", *SMALL, "--population", "6", "--opponents", "banker,novice")
 REFUSED = [
     (["demo", "--height", "5"], ["--height", "'5'", "16 to 1024"]),
     (["demo", "--seed", "-1"], ["--seed", "'-1'", "from 0 to 18446744073709551615"]),
@@ -165,16 +164,6 @@ REFUSED = [
     ([*DATASET, "--discount", "2"], ["discount is 2.0"]),
     ([*DATASET, "--rows-of", "9"], ["seats has 9"]),
     ([*DATASET, "--num-candidates", "0"], ["'0' is not a whole number from 1 to 250"]),
-    (["clone", "nothing", "clone"], ["argument DATASET: '"]),
-    ([*EVOLVE, "--opponents", "bankr"], ["did you mean 'banker"]),
-    ([*EVOLVE, "--opponents", "style:none.json"], ["style:none.json"]),
-    ([*EVOLVE, "--style-seats", "9"], ["style_seats is 9; it must be a whole number from 2 to 3"]),
-    ([*EVOLVE, "--population", "5"], ["'5' is not a whole number from 6 to 10000"]),
-    ([*EVOLVE, "--minutes", "0"], ["'0' is not a number of minutes from 0.001 to 100000"]),
-    ([*EVOLVE, "--minutes", "nan"], ["'nan' is not a number of minutes from 0.001 to 100000"]),
-    ([*EVOLVE, "--name", "turtle-1"], ["choose another name"]),
-    ([*EVOLVE, "--num-players", "1"], ["'1' is not a whole number"]),
-    ([*EVOLVE, "--json", "."], ["is a folder, not a file"]),
     *(
         (["watch", "game.replay", option, value], [f"argument {option}: 'game.replay' is a replay"])
         for option, value in (

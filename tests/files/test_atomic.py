@@ -33,9 +33,8 @@ from territorial.league.checkpoints import Checkpoints
 from territorial.league.store import only_writer
 from territorial.render import write_png, write_video
 from territorial.replay import Checkpoint, Decisions
-from territorial.training import Evolution, EvolutionSettings, make
+from territorial.training import make
 from territorial.training.dataset import write_shard
-from territorial.training.evolve import evolve, write
 from territorial.training.manifest import shard_name
 from tests.league.support import manifest
 
@@ -298,7 +297,6 @@ def test_a_file_that_cannot_be_locked_is_named(tmp_path, monkeypatch):
 
 
 FOUR_SEATS = GameConfig(height=24, width=24, num_players=4, max_ticks=100)
-EVOLUTION = Evolution.create(EvolutionSettings(config=FOUR_SEATS, population=12, games_per_style=1))
 ROW = Decisions(*[np.zeros(1, np.int32)] * len(Decisions._fields))
 DRAWN = SimpleNamespace(savefig=lambda draft, **_: draft.write_bytes(b"picture"))
 
@@ -315,9 +313,6 @@ def held(context):
 WRITERS_OF_FIXED_NAMES = {
     "of a store": (".writer", lambda folder: held(only_writer(folder))),
     "in a store": (".lock", lambda folder: held(SnapshotStore(folder)._changing())),
-    "of an evolution": ("lock", lambda folder: held(one_writer(folder / "lock"))),
-    "evolution": ("evolution.json", lambda folder: write(folder, EVOLUTION)),
-    "style": ("style.json", lambda folder: write(folder, EVOLUTION)),
     "of a data set": (".writer", begun),
     "manifest": ("manifest.json", begun),
     "shard": (shard_name(0), lambda folder: write_shard(folder / shard_name(0), 0, [ROW])),
@@ -359,10 +354,6 @@ FIXED_FOLDERS = {
     "damaged": (
         "damaged-00000001",
         lambda folder: (checkpoint(folder), Checkpoints(folder).set_aside(1)),
-    ),
-    "folder of an evolution": (
-        "runs",
-        lambda folder: evolve(folder / "runs", EVOLUTION.settings, generations=1),
     ),
     "folder of a data set": ("runs", lambda folder: begun(folder / "runs")),
 }

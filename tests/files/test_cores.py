@@ -115,4 +115,4 @@ def test_nobody_asks_for_cores_while_parsers_are_built(monkeypatch):
     monkeypatch.setattr(os, "cpu_count", asked)
     monkeypatch.setattr(Path, "read_bytes", asked)
     cli.make_parser()
-    assert cli.main(["evolve", "--help"]) == 0
+    assert cli.main(["dataset", "--help"]) == 0

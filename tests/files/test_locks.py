@@ -24,7 +24,6 @@ from territorial.files import locks
 from territorial.files.atomic import naming, sync_folder
 from territorial.files.locks import InUseError, locked, one_writer
 from territorial.league import SnapshotStore
-from territorial.training import EvolutionSettings, evolve
 from tests.league.support import manifest
 
 
@@ -101,9 +100,6 @@ def test_every_error_of_a_file_can_be_named(error, kind, number):
 
 fcntl = pytest.importorskip("fcntl", reason="Windows has locks of another kind")
 SMALL = GameConfig(height=24, width=24, num_players=2, max_ticks=60)
-FEW = EvolutionSettings(
-    config=SMALL.replace(num_players=4), population=6, games_per_style=1, style_seats=2, opponents=("novice",)
-)
 
 
 @pytest.fixture(params=[errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS], ids=errno.errorcode.get)
@@ -129,7 +125,6 @@ def test_all_that_needs_a_lock_works_without(without_locks, tmp_path):
         ranking = match(["banker"], SMALL, games, out=tmp_path / "m", processes=1, progress=False)
         assert len(ranking.records) == games
     SnapshotStore(tmp_path / "store").add("main", {"w": np.zeros(3)}, manifest())
-    evolve(tmp_path / "e", FEW, generations=1)
     assert not list(tmp_path.rglob("*.held"))
     with one_writer(tmp_path / "m.lock"), pytest.raises(InUseError, match=r"remove '.*m\.lock\.held'"):
         match(["banker"], SMALL, 3, out=tmp_path / "m", processes=1, progress=False)

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -39,9 +40,9 @@ def test_every_step_has_what_the_one_before_it_made(champion, commands, tmp_path
     folder = tmp_path / "road"
     champion.main([str(folder), "--seed", "3"])
     evolve, record, clone, train = commands.run
-    assert evolve[:3] == ["-m", "territorial", "evolve"]
+    assert evolve[:2] == [str(harness.EXAMPLES / "evolve_style.py"), str(folder / "style")]
     assert f"style:{folder / 'style' / 'style.json'}" in next(one for one in record if "--seats=" in one)
-    assert clone[3:5] == [str(folder / "games"), str(folder / "clone")]
+    assert clone[1:3] == [str(folder / "games"), str(folder / "clone")]
     assert f"--start={folder / 'clone' / 'weights.safetensors'}" in train
     assert f"--minutes={120 - 5 - champion.SPARE}" in train, "what the first three steps took is left out"
     assert all("--seed=3" in command for command in (evolve, clone, train))
@@ -51,7 +52,7 @@ def test_every_step_has_what_the_one_before_it_made(champion, commands, tmp_path
 
 
 def test_it_stops_where_a_step_fails_and_counts_what_it_took(champion, commands, tmp_path):
-    commands.failing = "clone"
+    commands.failing = str(harness.EXAMPLES / "clone.py")
     with pytest.raises(SystemExit):
         champion.main([str(tmp_path)])
     assert len(commands.run) == 3
@@ -73,10 +74,12 @@ def test_its_options_are_those_of_the_commands(champion, commands, tmp_path, qui
     (tmp_path / "style").mkdir()
     shutil.copy(FOLDER / "upstart-1.json", tmp_path / "style" / "style.json")
     champion.main([str(tmp_path), *quick])
-    parser = cli.make_parser(with_plugins=False)
-    for command in commands.run[:3]:
-        parser.parse_args(command[2:])
-    source = (harness.EXAMPLES / "pairs_ppo.py").read_text(encoding="utf-8")
-    names = re.findall(r"^    (\w+): \w+ = option\(", source, re.MULTILINE)
-    known = {f"--{name.replace('_', '-')}" for name in names}
-    assert {option.partition("=")[0] for option in commands.run[3][1:]} <= known
+    evolve, record, clone, train = commands.run
+    cli.make_parser(with_plugins=False).parse_args(record[2:])
+    for command in (evolve, clone, train):
+        source = Path(command[0]).read_text(encoding="utf-8")
+        names = re.findall(r'^    (?:    \("([\w-]+)", |(\w+): \w+ = option\()', source, re.MULTILINE)
+        known = {f"--{(row or field).replace('_', '-')}" for row, field in names}
+        options = {word.partition("=")[0] for word in command if word.startswith("--")}
+        assert options <= known
+        assert options

@@ -263,3 +263,20 @@ def test_a_policy_of_games_with_teams_comes_back_and_is_not_exported(tmp_path):
     assert not (tmp_path / "network.safetensors").exists()
     with pytest.raises(TypeError, match="teams is 2; it must be True or False"):
         PairPolicy("small", teams=2)
+
+
+def test_a_file_of_something_else_is_refused(tmp_path):
+    path = tmp_path / "weights.safetensors"
+    path.write_bytes(b"no weights")
+    with pytest.raises(ValueError, match=r"weights.safetensors' does not hold the weights of a PairPolicy"):
+        PairPolicy.load(path)
+    policy = PairPolicy("small")
+    policy.size = "standard"  # the file says another size than its tensors have
+    policy.save(path)
+    with pytest.raises(ValueError, match=r"does not hold the weights of a PairPolicy: [^$]*size mismatch"):
+        PairPolicy.load(path)
+    PairPolicy("small").export(path, least_equal=0)
+    with pytest.raises(ValueError, match="its format is"):
+        PairPolicy.load(path)
+    with pytest.raises(FileNotFoundError):
+        PairPolicy.load(tmp_path / "missing")
