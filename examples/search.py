@@ -81,7 +81,7 @@ class Search:
         for k in range(self.copies.num_envs):
             self.copies.restore(k, saved)
         # The order of play is drawn from the seed: new ones, or the search would see what is to come.
-        self.copies.game.state.seed[:] = self.rng.integers(2**63, size=self.copies.num_envs)
+        self.copies.game.state.future[:] = self.rng.integers(2**63, size=self.copies.num_envs)
         moves = draw(self.copies, self.rng, hold=0.0)[: self.shape[0]]
         moves[0] = 0  # holding is always tried
         actions = moves.repeat(self.shape[1], axis=0)

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from territorial import Recorder, Replay
-from territorial.bots import PythonBot
-from territorial.bots.bot_files import library_bot
+from territorial.bots import PythonBot, make
 from territorial.engine.seats import AGENT, EXTERNAL
 from territorial.replay.branch import DRIVEN, Repeat
 from tests.replay.support import BOTS, random_actions, random_setting, recorded_game
@@ -25,7 +24,7 @@ class Chancy(PythonBot):
         return np.where(view.legal.any(1), legal.argmax(1), -1), 100 + view.memory[:, 0] % 50
 
 
-OWN = (Chancy(), dataclasses.replace(library_bot("settler-1"), name="mine-1", interval=40))
+OWN = (Chancy(), dataclasses.replace(make("settler").style, name="mine-1", interval=40))
 DEALS = ({}, {"teams": 2}, {"teams": 2, "team_deal": "random"}, {"handicap": True})
 
 

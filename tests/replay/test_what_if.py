@@ -1,0 +1,123 @@
+"""What if: the same luck for every decision, on any number of processes, from any tick of a recorded game."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from territorial import what_if
+from territorial.engine.seats import AGENT
+from territorial.evaluation import what_if as module
+from territorial.replay.branch import future_of
+from tests.replay.support import SMALL, random_actions, recorded_game
+from tests.replay.test_branch import OWN, PLAYERS
+
+BOTS = ("metronome", "settler", "champion", "novice", OWN[0], OWN[1])
+CONFIG = SMALL.replace(num_players=6, max_ticks=700, height=32, width=32)
+
+
+@pytest.fixture(scope="module")
+def replay():
+    return recorded_game(CONFIG, BOTS, seed=3)[1]
+
+
+@pytest.fixture(scope="module")
+def with_agents():
+    rng = np.random.default_rng(0)
+    seats = (AGENT, *BOTS[:5])
+    return recorded_game(CONFIG, seats, seed=4, actions=lambda game: random_actions(game, rng))[1]
+
+
+def recorded_choice(replay, tick, seat):
+    """What a seat did at a tick, as an alternative has it."""
+    rows = replay.launches_between(tick, tick + 1)
+    return next(((row[2], row[3]) for row in rows.tolist() if row[1] == seat), None)
+
+
+def test_who_is_told_to_do_what_it_did_ends_as_it_did(replay, with_agents):
+    """So nobody forgets anything, neither those who are told nor those who are not."""
+    did = set()
+    for one, tick in itertools.product((replay, with_agents), range(30, 300, 30)):
+        alive = one.seek(tick).state.alive[0]
+        seats = [seat for seat in range(1, 7) if alive[seat]]
+        same = {f"{seat}": {seat: recorded_choice(one, tick, seat)} for seat in seats}
+        same["all"] = {seat: recorded_choice(one, tick, seat) for seat in seats}
+        found = what_if(one, tick, same, games=3, players=PLAYERS, processes=1)
+        for name, choices in same.items():
+            np.testing.assert_array_equal(found.places[name], found.places["recorded"])
+            did |= {type(choice) for choice in choices.values()}
+            seat = next(iter(choices))
+            assert found.difference(name, seat)[:] == (0, 0, 0)
+    assert did == {tuple, type(None)}
+
+
+def test_an_ending_is_that_of_the_game_with_its_number(replay):
+    tick = 100
+    found = what_if(replay, tick, {"hold": {2: None}}, games=5, players=PLAYERS, processes=1)
+    for i in range(5):
+        own = replay.game(tick + CONFIG.decision_every, players=PLAYERS)
+        own.restore(0, own.save(0), future_of(replay.seed, tick, i))
+        while not own.state.over[0]:
+            own.step()
+        np.testing.assert_array_equal(found.places["recorded"][i], own.state.doubled_place[0, 1:] / 2)
+    assert found.endings["recorded"] > 1
+
+
+def test_results_are_the_same_on_any_number_of_processes(replay):
+    asked = {"hold": {1: None}, "champion": {1: "champion"}, "mine": {2: OWN[0]}}
+    one, two = (what_if(replay, 50, asked, games=70, players=PLAYERS, processes=count) for count in (1, 2))
+    assert [one.to_dict(1), one.text(2)] == [two.to_dict(1), two.text(2)]
+    assert one.places.keys() == {"recorded", *asked}
+    assert not np.array_equal(one.places["champion"], one.places["recorded"])
+    assert (one.games, one.agents) == (70, "champion")
+
+
+def test_agents_are_continued_by_a_player(with_agents):
+    for agents in ("champion", "turtle", OWN[1]):
+        found = what_if(
+            with_agents, 60, {"hold": {1: None}}, games=4, agents=agents, players=PLAYERS, processes=1
+        )
+        assert found.agents == getattr(agents, "name", agents)
+        assert found.agents in found.text(1)
+
+
+def test_an_interrupt_keeps_the_games_that_all_decisions_have(replay, monkeypatch):
+    def stopped(make, chunks):
+        yield from itertools.chain.from_iterable(map(make(), chunks[:3]))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "Processes", lambda _: stopped)
+    monkeypatch.setattr(module, "SIDE_BY_SIDE", 4)
+    found = what_if(replay, 50, {"hold": {1: None}}, games=12, players=PLAYERS)
+    assert found.games == 4
+    assert {len(places) for places in found.places.values()} == {4}
+
+
+@pytest.mark.parametrize(
+    ("tick", "choices", "changes", "message"),
+    [
+        (55, {1: None}, {}, "tick is 55; it must be a multiple of 10"),
+        (50, {7: None}, {}, "a seat is 7; it must be a whole number from 1 to 6"),
+        (50, {1: (1, 100)}, {}, "the launch of 'x' at owner 1 is not legal for seat 1; legal are"),
+        (50, {1: (9, 100)}, {}, "the owner in 'x' is 9; it must be"),
+        (50, {1: (0, 0)}, {}, "the 1024ths in 'x' is 0; it must be"),
+        (50, {1: "nobody"}, {}, "nobody"),
+        (50, {1: None}, {"games": 0}, "games is 0; it must be"),
+        (50, {1: None}, {"players": {}}, "seat 5 was played by 'chancy-1', which is no bot of the library"),
+        (50, {1: None}, {"agents": "nobody"}, "nobody"),
+        (10_000, {1: None}, {}, "tick is 10000; it must be"),
+    ],
+)
+def test_what_cannot_be_is_refused(replay, tick, choices, changes, message):
+    with pytest.raises(ValueError, match=message):
+        what_if(replay, tick, {"x": choices}, **{"games": 2, "players": PLAYERS, "processes": 1, **changes})
+
+
+def test_a_seat_that_is_dead_and_a_game_that_is_over_are_refused(replay):
+    end = replay.seek(replay.num_ticks).state
+    dead = int(end.alive[0, 1:].argmin()) + 1
+    tick = -(-int(end.death_tick[0, dead]) // 10) * 10
+    with pytest.raises(ValueError, match=f"seat {dead} died at tick"):
+        what_if(replay, tick, {"x": {dead: None}}, games=2, players=PLAYERS, processes=1)
+    with pytest.raises(ValueError, match="'recorded'; that is what was done in the recording"):
+        what_if(replay, 50, {"recorded": {}}, games=2)
