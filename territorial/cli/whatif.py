@@ -14,9 +14,9 @@ from territorial.evaluation.workers import MOST_PROCESSES
 from territorial.replay import Replay
 
 EXAMPLES = """\
-  territorial whatif game.replay --tick 1000 --seat 7 --against hold
-  territorial whatif game.replay --tick 1000 --seat 7 --against 12:25% --against free:10%
-  territorial whatif game.replay --tick 1000 --seat 7 --against champion --games 1000
+  territorial whatif g.replay --tick 900 --seat 7 --against hold
+  territorial whatif g.replay --tick 900 --seat 7 --against 12:25%
+  territorial whatif g.replay --tick 900 --seat 7 --against champion --games 999
 """
 LAUNCH = re.compile(r"(free|[0-9]+):([0-9]+(?:\.[0-9]+)?)%")
 
@@ -80,15 +80,15 @@ def run(parsed: argparse.Namespace) -> int:
         replay = Replay.load(parsed.file)
     with blamed_on("--against"):
         alternatives = {text: {parsed.seat: _choice(text)} for text in parsed.against}
-    with blamed_on("--agents, --player"):
-        agents, players = named_bot(parsed.agents), [named_bot(text) for text in parsed.player]
-    with blamed_on(""):
+    with blamed_on("--player", ValueError):
+        players = [named_bot(text) for text in parsed.player]
+    with blamed_on("", ValueError):
         found = what_if(
             replay,
             parsed.tick,
             alternatives,
             games=parsed.games,
-            agents=agents,
+            agents=parsed.agents,
             players={str(getattr(player, "name", player)): player for player in players},
             processes=parsed.processes,
         )
@@ -102,7 +102,7 @@ def _choice(text: str) -> Choice:
         return None
     launch = LAUNCH.fullmatch(text)
     if launch is None:
-        return named_bot(text)
+        return text
     fraction = round(FRACTION_UNIT * float(launch[2]) / 100)
     if not 1 <= fraction <= FRACTION_UNIT:
         raise UsageError(f"argument --against: {text!r} sends {launch[2]} %; it must be 0.1 to 100 %")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from territorial.bots.python import PythonBot, View
+from territorial.bots.python import PythonBot
 from territorial.bots.settings import INTERVAL
 from territorial.config import GameConfig
 from territorial.config.validation import whole_number
@@ -19,13 +20,13 @@ from territorial.engine.seats import EXTERNAL, Seat
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.intervals import Estimate, wilson
 from territorial.evaluation.places import known_places
-from territorial.evaluation.progress import Progress
+from territorial.evaluation.players import named_bot
+from territorial.evaluation.progress import ProgressLine
 from territorial.evaluation.statistics import mean_of
 from territorial.evaluation.workers import Play, Processes
 from territorial.game.state import SEATING, TICK, State, view
-from territorial.observation.action_encoding import NO_TARGET
 from territorial.replay import Replay
-from territorial.replay.branch import DRIVEN, Repeat, check_alive, check_known, future_of, play_to_tick
+from territorial.replay.branch import DRIVEN, check_alive, check_known, future_of, play_to_tick
 
 Choice = tuple[int, int] | Seat | None
 """What a seat does instead: a launch (owner code, 1024ths), None: it holds; or another player goes on."""
@@ -157,11 +158,31 @@ def what_if(
     games = whole_number("games", games, 1, MOST_GAMES)
     if RECORDED in alternatives:
         raise ValueError(f"an alternative is called {RECORDED!r}; that is what was done in the recording")
-    found = positions(replay, tick, {RECORDED: {}, **alternatives}, agents, players or {})
+    known = {one.name: one for one in (players or {}).values() if isinstance(one, PythonBot)}
+    agents = _player(agents, known)
+    choices = {name: _decisions(own, known) for name, own in {RECORDED: {}, **alternatives}.items()}
+    found = positions(replay, tick, choices, agents, players or {})
     return play_on(replay, tick, found, games=games, agents=agents, play=Processes(processes))
 
 
 # ---- positions after the decision ------------------------------------------------------------------------
+
+
+class _Decisions(NamedTuple):
+    """What seats do instead, by seat: they launch, or other players go on."""
+
+    launches: dict[int, tuple[int, int] | None]
+    players: dict[int, Seat]
+
+
+def _decisions(choices: Mapping[int, Choice], known: dict[str, PythonBot]) -> _Decisions:
+    found = _Decisions({}, {})
+    for seat, choice in choices.items():
+        if choice is None or isinstance(choice, tuple):
+            found.launches[seat] = choice
+        else:
+            found.players[seat] = _player(choice, known)
+    return found
 
 
 class Position(NamedTuple):
@@ -171,43 +192,27 @@ class Position(NamedTuple):
     seats: Sequence[Seat]
 
 
-class Forced(PythonBot):
-    """Makes given launches, (owner, 1024ths) by seat, at whatever tick it is asked; None holds."""
-
-    name, interval = "forced", 1
-
-    def __init__(self, launches: Mapping[int, tuple[int, int] | None]) -> None:
-        self._launches = launches
-
-    def decide(self, view: View) -> tuple[npt.ArrayLike, npt.ArrayLike]:
-        """Return what each seat is to launch."""
-        chosen = np.array([self._launches[seat] or (NO_TARGET, 1) for seat in view.seats.tolist()])
-        return chosen[:, 0], chosen[:, 1]
-
-
 def positions(
     replay: Replay,
     tick: int,
-    alternatives: Mapping[str, Mapping[int, Choice]],
+    alternatives: Mapping[str, _Decisions],
     agents: Seat,
     players: Mapping[str, Seat],
 ) -> dict[str, Position]:
     """Return the positions of a recorded game one decision after ``tick``, for every alternative."""
-    game, sitting = play_to_tick(replay, tick, players)
+    game, sitting, repeat = play_to_tick(replay, tick, players)
     if game.state.over[0]:
         raise ValueError(f"tick is {tick}, when the game is over; it must be below {replay.num_ticks}")
-    start, repeat, found = game.save(0), Repeat(replay), {}
-    for name, choices in alternatives.items():
-        launches = {seat: one for seat, one in choices.items() if one is None or isinstance(one, tuple)}
-        others = {seat: one for seat, one in choices.items() if not (one is None or isinstance(one, tuple))}
-        check_alive(game, choices)
+    start, found = game.save(0), {}
+    for name, (launches, others) in alternatives.items():
+        check_alive(game, (*launches, *others))
         check_known(replay, game, sitting, but=others)
         for seat, launch in launches.items():
             _check_launch(name, game, seat, launch)
         now = [others.get(seat, one) for seat, one in enumerate(sitting, start=1)]
         driven = [seat for seat, one in enumerate(now, start=1) if one in DRIVEN]
-        told: dict[int, Seat] = dict.fromkeys(driven, repeat)
-        told |= dict.fromkeys(launches, Forced(launches))
+        told: dict[int, Seat] = dict.fromkeys((*driven, *launches), repeat)
+        repeat.instead = launches
         game.change_seats(0, {**others, **told})
         game.step(hold=True)
         present: list[Seat] = [agents if one in DRIVEN else one or EXTERNAL for one in now]
@@ -217,6 +222,12 @@ def positions(
         found[name] = Position(game.save(0), present)
         game.restore(0, start)
     return found
+
+
+def _player(given: Any, known: dict[str, PythonBot]) -> Seat:
+    """Return a player that was given by name or as such; of a bot in Python the first object of its name."""
+    bot = named_bot(given) if isinstance(given, str) else given
+    return known.setdefault(bot.name, bot) if isinstance(bot, PythonBot) else bot
 
 
 def _check_launch(name: str, game: VecGame, seat: int, launch: tuple[int, int] | None) -> None:
@@ -299,20 +310,18 @@ def play_on(
     chunks = [_Chunk(name, i, min(SIDE_BY_SIDE, games - i)) for i in firsts for name in found]
     places = {name: np.full((games, replay.config.num_players), np.nan) for name in found}
     digests = {name: np.zeros(games, "S8") for name in found}
-    progress, done = Progress(games * len(found)), 0
+    make, line, done = _PlayOuts(replay.config, replay.seed, tick, found), ProgressLine(), 0
     try:
-        for (name, first, size), ended, of_games in play(
-            _PlayOuts(replay.config, replay.seed, tick, found), chunks
-        ):
+        for (name, first, size), ended, of_games in chain.from_iterable(play(make, chunks)):
             places[name][first : first + size] = ended
             digests[name][first : first + size] = of_games
             done += size
-            progress.show(done, "")
+            line.show(f"{done:,} of {games * len(found):,} games")
     except KeyboardInterrupt:
-        if not any(map(np.isfinite, (part.min() for part in places.values()))):
+        if done < SIDE_BY_SIDE * len(found):
             raise
     finally:
-        progress.close()
+        line.close()
     is_whole = np.isfinite(np.concatenate([*places.values()], axis=1)).all(axis=1)
     return WhatIf(
         tick=tick,

@@ -27,11 +27,15 @@ DRIVEN = (AGENT, EXTERNAL)
 
 
 class Repeat(PythonBot):
-    """Makes the launches of a recording again, on every seat that it has."""
+    """Makes the launches of a recording again, on every seat that it has.
+
+    ``instead``: by seat, what it launches in their place, (owner code, 1024ths); None: it holds.
+    """
 
     name, interval = "repeat", 1
 
     def __init__(self, replay: RecordedGame) -> None:
+        self.instead: Mapping[int, tuple[int, int] | None] = {}
         self._owners = replay.config.num_players + 1
         launches = replay.launches.astype(np.int64)
         keys = self._key(launches[:, LAUNCH_TICK], launches[:, LAUNCH_SEAT])
@@ -49,6 +53,8 @@ class Repeat(PythonBot):
         rows = self._launches[places[found]]
         targets, fractions = np.full(len(wanted), NO_TARGET), np.ones(len(wanted), np.int64)
         targets[found], fractions[found] = rows[:, LAUNCH_TARGET], rows[:, LAUNCH_FRACTION]
+        for seat, launch in self.instead.items():
+            targets[view.seats == seat], fractions[view.seats == seat] = launch or (NO_TARGET, 1)
         return targets, fractions
 
 
@@ -64,7 +70,7 @@ def open_at(
     num_games = whole_number("num_games", num_games, 1, MAX_GAMES)
     if future is not None:
         future = whole_number("future", future, 0, LARGEST_SEED + 1 - num_games)
-    single, sitting = play_to_tick(replay, tick, players)
+    single, sitting, _ = play_to_tick(replay, tick, players)
     check_alive(single, seats)
     check_known(replay, single, sitting, but=seats)
     present = [EXTERNAL if player is None else player for player in sitting]
@@ -104,8 +110,9 @@ def future_of(seed: int, tick: int, number: int) -> int:
 
 def play_to_tick(
     replay: RecordedGame, tick: int, players: Mapping[str, Seat]
-) -> tuple[VecGame, list[Seat | None]]:
-    """Play a recorded game to ``tick`` with its players; return it and who they are, None: not known.
+) -> tuple[VecGame, list[Seat | None], Repeat]:
+    """Play a recorded game to ``tick`` with its players; return it, who they are (None: not known), and the
+    bot that repeated.
 
     Players that are driven from outside, or not known, repeat their launches on the way, and are "agent" or
     "external" at ``tick``.
@@ -134,7 +141,7 @@ def play_to_tick(
         _compare(replay, game, now, alive)
     left = {i + 1: one or EXTERNAL for i, one in enumerate(sitting) if one in (None, *DRIVEN)}
     game.change_seats(0, left)
-    return game, sitting
+    return game, sitting, repeat
 
 
 def _player_of(name: str, players: Mapping[str, Seat]) -> Seat | None:

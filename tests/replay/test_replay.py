@@ -95,7 +95,7 @@ def test_a_game_taken_out_of_a_replay_is_ones_own(played):
     mine.step(random_actions(mine, np.random.default_rng(0), share=1))
     assert mine.digest(0) != digests[1010]
     assert other.digest(0) == replay.seek(1000).digest(0) == digests[1000]
-    assert mine.seats_of(0) == ("external",) * 4
+    assert mine.seats_of(0) == replay.seats
 
 
 # ---- frames ----------------------------------------------------------------------------------------

@@ -39,9 +39,10 @@ def test_who_is_told_to_do_what_it_did_ends_as_it_did(replay, with_agents):
     did = set()
     for one, tick in itertools.product((replay, with_agents), range(30, 300, 30)):
         alive = one.seek(tick).state.alive[0]
-        seats = [seat for seat in range(1, 7) if alive[seat]]
-        same = {f"{seat}": {seat: recorded_choice(one, tick, seat)} for seat in seats}
-        same["all"] = {seat: recorded_choice(one, tick, seat) for seat in seats}
+        choices = {seat: recorded_choice(one, tick, seat) for seat in range(1, 7) if alive[seat]}
+        legal = one.seek(tick).fronts(0)[2]
+        choices = {seat: own for seat, own in choices.items() if own is None or legal[seat, own[0]]}
+        same = {"all": choices, **{f"{seat}": {seat: choices[seat]} for seat in choices}}
         found = what_if(one, tick, same, games=3, players=PLAYERS, processes=1)
         for name, choices in same.items():
             np.testing.assert_array_equal(found.places[name], found.places["recorded"])
@@ -69,11 +70,11 @@ def test_results_are_the_same_on_any_number_of_processes(replay):
     assert [one.to_dict(1), one.text(2)] == [two.to_dict(1), two.text(2)]
     assert one.places.keys() == {"recorded", *asked}
     assert not np.array_equal(one.places["champion"], one.places["recorded"])
-    assert (one.games, one.agents) == (70, "champion")
+    assert (one.games, one.agents) == (70, "champion-1")
 
 
 def test_agents_are_continued_by_a_player(with_agents):
-    for agents in ("champion", "turtle", OWN[1]):
+    for agents in ("champion-1", "turtle-1", OWN[1]):
         found = what_if(
             with_agents, 60, {"hold": {1: None}}, games=4, agents=agents, players=PLAYERS, processes=1
         )
@@ -83,7 +84,7 @@ def test_agents_are_continued_by_a_player(with_agents):
 
 def test_an_interrupt_keeps_the_games_that_all_decisions_have(replay, monkeypatch):
     def stopped(make, chunks):
-        yield from itertools.chain.from_iterable(map(make(), chunks[:3]))
+        yield from map(make(), chunks[:3])
         raise KeyboardInterrupt
 
     monkeypatch.setattr(module, "Processes", lambda _: stopped)
