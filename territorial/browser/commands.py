@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 from territorial.bots import RESERVED_NAMES
 from territorial.config.map_names import ALL_MAPS
 from territorial.config.validation import one_of, shown, true_or_false, whole_number, whole_number_in
-from territorial.constants import NUM_FRACTIONS
+from territorial.constants import MAX_PLAYERS, NUM_FRACTIONS
 from territorial.files.bounded import Bounds, check_fields, parse_object
 from territorial.replay.recorded import checked_names
 
@@ -46,10 +46,11 @@ _FIELDS: dict[Kind, tuple[str, ...]] = {
     "show": ("panel", "on"),
     "new": ("level", "players", "map", "name", "seed"),
     "ready": ("name", "on"),
+    "take_over": ("tick", "seat"),
 }
 
 
-Kind = Literal["launch", "aim", "hold", "pause", "pace", "resign", "show", "new", "ready"]
+Kind = Literal["launch", "aim", "hold", "pause", "pace", "resign", "show", "new", "ready", "take_over"]
 
 
 class Wish(NamedTuple):
@@ -66,6 +67,13 @@ class Wish(NamedTuple):
     name: str
     seed: int | None
     others: tuple[str | None, ...] = ()
+
+
+class TakeOver(NamedTuple):
+    """A seat, 1..P, and a tick of the game that was played, from which on a player wants to play it."""
+
+    tick: int
+    seat: int
 
 
 class WishError(ValueError):
@@ -92,6 +100,8 @@ class PlayerCommand(NamedTuple):
     """Of "new": the game to begin."""
     name: str = ""
     """Of "ready": what the person is called in the next game."""
+    take_over: TakeOver | None = None
+    """Of "take_over": where the next game goes on from."""
 
 
 def read_command(text: bytes) -> PlayerCommand:
@@ -101,7 +111,8 @@ def read_command(text: bytes) -> PlayerCommand:
     ``{"do": "pause", "on": true}``, ``{"do": "pace", "pace": 20}`` or ``"step"`` instead of 20,
     ``{"do": "show", "panel": "advice", "on": true}``, ``{"do": "ready", "name": "Bob", "on": true}``, and
     ``{"do": "new", "level": "easy", "players": 32, "map": "lakes", "name": "Ada", "seed": null}``, whose seed
-    is a text otherwise, because numbers of JavaScript have 53 bits.
+    is a text otherwise, because numbers of JavaScript have 53 bits; and ``{"do": "take_over", "tick": 1600,
+    "seat": 7}``.
     """
     fields = parse_object(text, _BOUNDS)
     do: Kind = fields.pop("do", None)
@@ -118,6 +129,7 @@ def read_command(text: bytes) -> PlayerCommand:
         panel="forecast" if do == "aim" else "" if panel is None else one_of("panel", panel, PANELS),
         wish=_read_wish(fields) if do == "new" else None,
         name=person_name("name", fields["name"]) if do == "ready" else "",
+        take_over=_read_take_over(fields) if do == "take_over" else None,
     )
 
 
@@ -128,6 +140,12 @@ def person_name(what: str, name: Any) -> str:
     if seen.casefold() in RESERVED_NAMES:
         raise ValueError(f"{what} is {seen!r}, which is the name of a bot; choose another name")
     return seen
+
+
+def _read_take_over(fields: dict[str, Any]) -> TakeOver:
+    return TakeOver(
+        whole_number("tick", fields["tick"], 0, 2**31), whole_number("seat", fields["seat"], 1, MAX_PLAYERS)
+    )
 
 
 def _read_wish(fields: dict[str, Any]) -> Wish:

@@ -18,7 +18,7 @@ from territorial.browser.commands import FASTEST, LEVELS, STEP, Wish, WishError,
 from territorial.browser.panels import Look, advice_of, agent_view, chooser
 from territorial.browser.play_server import PlayServer
 from territorial.browser.server import DEFAULT_PORT, Serving
-from territorial.browser.session import Session, Table
+from territorial.browser.session import Branch, Session, Table
 from territorial.browser.web import page
 from territorial.config import FIELDS, GameConfig
 from territorial.config.land_mask import LandMask
@@ -30,7 +30,8 @@ from territorial.engine.vec_game import VecGame
 from territorial.evaluation.players import ActingPolicy, Player, in_games, is_acting
 from territorial.evaluation.schedule import CHAMPION, DEFAULT_FIELD, USUAL_SEATS, dealt
 from territorial.files import atomic
-from territorial.replay import Recorder
+from territorial.replay import Recorder, Replay
+from territorial.replay.branch import DRIVEN
 from territorial.replay.file_format import MAGIC
 from territorial.replay.recorded import SUFFIX, checked_names
 
@@ -105,6 +106,8 @@ class Hosting:
     pace: int | Literal["step"] = DEFAULT_PACE
     seed: int | None = None
     save: str | Path | None = None
+    before: Replay | None = None
+    tick: int = 0
 
     def __post_init__(self) -> None:
         """Check the fields that do not depend on the number of players."""
@@ -135,6 +138,7 @@ class Hosting:
     def resolved(self) -> "Hosting":
         """Return the same with its seed and the file of its replay, which may be left open."""
         seed = secrets.randbelow(2**31) if self.seed is None else self.seed
+        seed = seed if self.before is None else self.before.seed
         new = time.strftime(f"territorial-{seed}-%Y%m%d-%H%M%S{SUFFIX}")
         save = Path(atomic.new_name(new) if self.save is None else self.save)
         try:
@@ -150,6 +154,8 @@ class Hosting:
     @cached_property
     def game_config(self) -> GameConfig:
         """The config of the game; at a level, its bots have a handicap, and the seed decides the map."""
+        if self.before is not None:
+            return self.before.config
         usual = {"map_seed": self.seed or 0} | ({} if self.usual_level is None else {"handicap": True})
         if isinstance(land := self._given.get("map"), LandMask):
             usual |= {"height": land.height, "width": land.width}
@@ -177,13 +183,30 @@ class Hosting:
         least = max(self.seat, (not self.spectate) + (0 if wish.level else len(self.opponents)))
         if wish.players < least:
             raise WishError(f"players is {wish.players}; the command line requires at least {least}")
-        changed: dict[str, Any] = {"names": (wish.name, *wish.others), "seed": wish.seed}
+        changed: dict[str, Any] = {"names": (wish.name, *wish.others), "seed": wish.seed, "before": None}
         config = self._given | {"num_players": wish.players} | ({} if wish.map is None else {"map": wish.map})
         if wish.level is not None:
             changed |= {"level": wish.level, "seats": None, "opponents": ()}
         if self.save is not None and Path(self.save) in saved:
             changed["save"] = atomic.new_name(self.save)
         return replace(self, config=config, **changed).resolved()
+
+    def going_on(self, branch: Branch) -> "Hosting":
+        """Return a game that goes on from a moment of this one; WishError where policies play it.
+
+        These may remember what they have seen.
+        """
+        if self.sitting.policies:
+            raise WishError("a game with policies that act on observations cannot go on from a moment of it")
+        return replace(
+            self,
+            before=branch.before,
+            tick=branch.tick,
+            seat=branch.seat,
+            names=(branch.name,),
+            spectate=False,
+            save=None,
+        ).resolved()
 
     @property
     def card(self) -> dict[str, Any]:
@@ -219,6 +242,8 @@ class Hosting:
 
         The next of ``numbers``, which count games, is in its title; ``choices`` are on its card.
         """
+        if self.before is not None:
+            return self._branch(self.before, numbers, choices)
         config, seed, sitting = self.game_config, self.seed or 0, self.sitting
         try:
             observers = [one for one in (*sitting.policies.values(), sitting.advisor) if is_acting(one)]
@@ -236,6 +261,26 @@ class Hosting:
         title += f", game {number}" if (number := next(numbers)) > 1 else ""
         save, card = Path(self.save or ""), self.card | dict(choices)
         return Table(game, self.people_at, sitting.names, save, title, policies, panels, card)
+
+    def _branch(self, before: Replay, numbers: Iterator[int], choices: Mapping[str, Any]) -> Table:
+        """Return a game that goes on from ``before`` at ``tick``, in which the person takes over a seat.
+
+        The champion goes on for other seats that were driven from outside.
+        """
+        given = [*self.opponents, *(() if isinstance(self.seats, str) else self.seats or ())]
+        named = [self._player("opponents", one) for one in given]
+        bots = {one.name: one for one in named if isinstance(one, CustomBot)}
+        alive = before.seek(min(self.tick, before.num_ticks)).state.alive[0]
+        names = enumerate(before.players_at(self.tick), start=1)
+        seats: dict[int, Seat] = {at: CHAMPION for at, name in names if name in DRIVEN and alive[at]}
+        with _blamed_on("tick", ValueError):
+            game = before.game(self.tick, seats={**seats, self.seat: AGENT}, players=bots)
+        shown = list(before.names)
+        shown[self.seat - 1] = self._people[0] or PERSON
+        panels = {self.seat: self._panels(game, self.seat)}
+        title = f"{shown[self.seat - 1]} from tick {self.tick:,}, game {next(numbers)}"
+        card = self.card | dict(choices)
+        return Table(game, [self.seat], shown, Path(self.save or ""), title, {}, panels, card, before)
 
     def _title(self, people: list[str]) -> str:
         """Return the title of a game, such as "You against 31 easy bots"."""
@@ -380,14 +425,22 @@ class Hosted(Serving):
     """
 
     def __init__(self, hosting: Hosting, host: str = "127.0.0.1", port: int = DEFAULT_PORT) -> None:
-        first, numbers = hosting.resolved(), count(1)
-        _ = first.sitting  # what is wrong is said before anything is compiled
+        present, numbers = hosting.resolved(), count(1)
+        # What is wrong is said before anything is compiled.
+        _ = present.sitting if present.before is None else present._branch(present.before, count(1), {})
 
-        def make(wish: Wish | None) -> Table:
+        def make(wish: Wish | Branch | None) -> Table:
+            nonlocal present
             if wish is None:
-                return first.table(numbers, hosting.choices)
+                return present.table(numbers, hosting.choices)
             try:
-                return hosting.wished(wish, session.replays).table(numbers, hosting.choices)
+                if isinstance(wish, Branch):
+                    asked = present.going_on(wish)
+                else:
+                    asked = hosting.wished(wish, session.replays)
+                table = asked.table(numbers, hosting.choices)
+                present = asked
+                return table
             except HostingError as error:
                 raise WishError(str(error).replace("num_players", "players").replace("`", "")) from None
 
@@ -418,6 +471,8 @@ def host(
     pace: int | Literal["step"] = DEFAULT_PACE,
     seed: int | None = None,
     save: str | Path | None = None,
+    before: Replay | None = None,
+    tick: int = 0,
     host: str = "127.0.0.1",
     port: int = DEFAULT_PORT,
     is_opened: bool = True,
@@ -440,6 +495,10 @@ def host(
         pace: ticks a second, 1 to 1000, or "step": the game waits for each decision.
         seed: of the game, 0 to 2**64 - 1; default another one for each game.
         save: the file of the replay, which is always written; default "territorial-SEED-TIME.replay", here.
+        before: a recorded game that the person plays from ``tick`` on. The recorded players go on in other
+            seats, the champion in those that people had; ``opponents`` are then the bots among them that the
+            library does not have. Default None: a new game is played.
+        tick: a decision point of ``before``.
         host: address to serve on; "127.0.0.1" serves only this machine, "0.0.0.0" the whole network.
         port: TCP port to serve on; 0 takes a free one.
         is_opened: whether the page is opened in a browser.
@@ -476,6 +535,8 @@ def host(
             pace=pace,
             seed=seed,
             save=save,
+            before=before,
+            tick=tick,
         ),
         host,
         port,

@@ -25,7 +25,7 @@ from territorial.browser.server import Feed
 from territorial.browser.situation import Situation, situation_of, why_not
 from territorial.engine.vec_game import VecGame
 from territorial.observation.action_encoding import HOW_MUCH, WHAT, target_of_owner
-from territorial.replay import LiveGame, Recorder
+from territorial.replay import LiveGame, Recorder, Replay
 
 
 class Person:
@@ -103,6 +103,7 @@ class Table(NamedTuple):
             and the person has decisions to make, and must not change the game.
         card: what the page shows of this game and offers for the next one, as values that JSON has; None:
             there is no next game.
+        before: the replay that the game goes on from; None: it begins at tick 0.
 
     """
 
@@ -114,6 +115,16 @@ class Table(NamedTuple):
     policies: Mapping[int, Choose] = {}
     panels: Mapping[int, Mapping[str, Look]] = {}
     card: Mapping[str, Any] | None = None
+    before: Replay | None = None
+
+
+class Branch(NamedTuple):
+    """A game that goes on from a moment of the last one, whose replay is ``before``."""
+
+    before: Replay
+    tick: int
+    seat: int
+    name: str
 
 
 class Session:
@@ -130,7 +141,8 @@ class Session:
     not; so nobody can stop the others, or hold them up.
 
     Args:
-        make: returns the first game for None, and a game as a player wishes. It is called in the thread of
+        make: returns the first game for None, and a game as a player wishes, or from a moment of the last
+            one. It is called in the thread of
             ``run``, which is the only one that then calls the game, and raises WishError for a game that
             there cannot be.
         pace: ticks a second; None: the game waits for each decision of all people who have a page open.
@@ -142,7 +154,7 @@ class Session:
 
     def __init__(
         self,
-        make: Callable[[Wish | None], Table],
+        make: Callable[[Wish | Branch | None], Table],
         *,
         pace: int | None,
         is_paused: bool = False,
@@ -247,7 +259,7 @@ class Session:
             forecast = partial(self._forecast, person, forecast_of(table.game, seat))
             person.panels = {**table.panels.get(seat, {}), "forecast": forecast}
         self.table, self._game, self._policies = table, table.game, table.policies
-        self._recorder = Recorder(table.game, names=table.names)
+        self._recorder = Recorder(table.game, names=table.names, before=table.before)
         source = LiveGame(table.game, actions=self._actions, names=table.names)
         self._pieces = write_film(*show(source, table.title, table.game.config.decision_every))
         self._show()
@@ -389,7 +401,7 @@ class Session:
             return "the game is over"
         if command.do in ("pause", "pace"):
             return self._why_no_pause(person) if command.do == "pause" else ""
-        if command.do in ("new", "ready"):
+        if command.do in ("new", "ready", "take_over"):
             return self._why_no_next(person, command)
         if person.has_resigned:
             return "you have resigned"
@@ -408,6 +420,8 @@ class Session:
         name = command.wish.name if command.wish else command.name
         if name and name.casefold() in (one.name.casefold() for one in self.people if one is not person):
             return f"another person is called {name!r}; choose another name"
+        if command.do == "take_over" and len(self.people) > 1:
+            return "only a game of one person can go on from a moment of it"
         if command.do == "new" and self._now.tick and self._deciding:
             return f"the game is still played by {', '.join(one.name for one in self._deciding)}"
         return ""
@@ -430,8 +444,8 @@ class Session:
                 self._save()
         elif command.do == "ready":
             person.name, person.is_ready = command.name, command.is_on
-        elif command.do == "new":
-            self._begin_next(command.wish)
+        elif command.do == "new" or command.do == "take_over":
+            self._begin_next(command)
         else:
             assert_never(command.do)
 
@@ -441,13 +455,19 @@ class Session:
             one.wants_pause = is_on
         self._is_paused = self._is_paused and is_on
 
-    def _begin_next(self, wish: Wish | None) -> None:
-        """Save the replay and begin the next game as wished, with all people present."""
+    def _begin_next(self, command: PlayerCommand) -> None:
+        """Save the replay and begin the next game: as wished, or from a moment of this one."""
         self._save()
         if self.save_error is not None:
             raise RefusedError(f"the replay cannot be written: {self.save_error}")
-        others = tuple(one.name if one.pages else None for one in self.people[1:])
-        self._begin(self._make(wish and wish._replace(others=others)))
+        if command.take_over is not None and self._recorder is not None:
+            wish: Wish | Branch | None = Branch(
+                self._recorder.replay(), *command.take_over, self.people[0].name
+            )
+        else:
+            others = tuple(one.name if one.pages else None for one in self.people[1:])
+            wish = command.wish and command.wish._replace(others=others)
+        self._begin(self._make(wish))
 
     # ---- the end -------------------------------------------------------------------------------------
 

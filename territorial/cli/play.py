@@ -19,9 +19,10 @@ from territorial.browser.hosting import (
 from territorial.cli import options, snapshots
 from territorial.cli.options import UsageError, blamed_on, explained, option_of
 from territorial.cli.pages import add_server_options, listens, serve
-from territorial.constants import LARGEST_SEED
+from territorial.constants import LARGEST_SEED, MAX_PLAYERS
 from territorial.evaluation.schedule import CHAMPION, DEFAULT_FIELD
 from territorial.league import SnapshotError
+from territorial.replay import Replay
 
 EXAMPLES = """\
   territorial play                            a card asks for the rest
@@ -33,6 +34,7 @@ EXAMPLES = """\
   territorial play --opponent snapshot:main-12 --store snapshots
   territorial play --people 2 --host 0.0.0.0  two people on one network
   territorial play --spectate --pace 200      watch a game of bots
+  territorial play --from FILE --tick 1600 --seat 7
   territorial play --no-open --port 9000      then ssh -L 9000:localhost:9000
 """
 
@@ -78,6 +80,23 @@ def add_parser(verbs: Any) -> None:
         metavar="N",
         help=f"ticks a second, 1 to {FASTEST}, or the word step: the game waits for each of your decisions "
         f"(default {DEFAULT_PACE})",
+    )
+    parser.add_argument(
+        "--from",
+        metavar="FILE",
+        dest="before",
+        help="play a recorded game from a tick on, with its other players; --opponent names those that the "
+        "library does not have",
+    )
+    parser.add_argument(
+        "--tick",
+        type=int,
+        default=0,
+        metavar="TICK",
+        help="tick of --from at which you begin (default 0)",
+    )
+    parser.add_argument(
+        "--seat", type=options.whole(1, MAX_PLAYERS), default=1, metavar="SEAT", help="your seat (default 1)"
     )
     parser.add_argument("--spectate", action="store_true", help="take no seat, and watch")
     parser.add_argument(
@@ -131,9 +150,16 @@ def hosting_of(parsed: argparse.Namespace) -> Hosting:
     for option, texts in (("--opponent", parsed.opponents), ("--advisor", [parsed.advisor or CHAMPION])):
         with blamed_on(option, SnapshotError):
             policies |= zip(texts, snapshots.players_of(parsed, texts), strict=True)
-    same = ("level", "opponents", "advisor", "people", "spectate", "pace", "seed", "save")
+    config, before = options.fields_of(parsed), None
+    if parsed.before is not None:
+        with blamed_on("--from"):
+            before = Replay.load(parsed.before)
+        if config or parsed.level or parsed.people > 1 or parsed.spectate:
+            raise UsageError("argument --from: its game has rules and players; one person takes over a seat")
+    same = ("level", "opponents", "advisor", "people", "seat", "spectate", "pace", "seed", "save", "tick")
     return Hosting(
-        config=options.fields_of(parsed),
+        config=config,
+        before=before,
         policies={text: player for text, player in policies.items() if text != player},
         **{name: getattr(parsed, name) for name in same},
     )

@@ -265,7 +265,7 @@ class Recorder(GameObserver):
             seed=before.seed,
             episode=int(self._episodes[k]),
             seats=before.seats,
-            names=before.names,
+            names=before.names if self._names is None else self._seats_and_names(k)[1],
             starting_troops=before.starting_troops,
             land=self._game.land(k),
             terrain=before.terrain,

@@ -144,6 +144,47 @@ def test_from_the_start_card_to_the_end_card_and_once_more(open_page, tmp_path, 
     assert (replay.is_over, replay.names[0], len(list(tmp_path.glob("*.replay")))) == (True, "Ada", 2)
 
 
+@pytest.mark.parametrize("choose", [click, by_keyboard])
+def test_a_game_is_watched_again_and_played_on_from_a_moment_of_it(open_page, tmp_path, choose):
+    begun = "element('start').open && !document.querySelector('#start fieldset').disabled"
+    playing = "page.game?.now && page.painter && !element('start').open && page.game.isInStep"
+    with command(tmp_path, "--num-players", "4", "--level", "hard") as ([url], _):
+        tab = open_page(url, "localStorage.territorial ??= JSON.stringify({ another: false })")
+        soon(tab, begun)
+        choose(tab, "#start [type=submit]")
+        soon(tab, playing)
+        press(tab, "n", until="page.game.now.tick > 0")
+        tab.evaluate("page.game.setPace(1000)")
+        soon(tab, "page.film.isComplete && element('ending').open")
+        path = text_of(tab, "#ending code")
+        choose(tab, "#ending [value=again]")
+        soon(tab, "!page.game && page.isPlaying")
+        tab.evaluate("page.play(false); page.seek(page.film.ticks.indexOf(50)); page.follow(3)")
+        soon(tab, "page.film.ticks[page.frame] === 50")
+        with tab.expect_event("load"):
+            choose(tab, "#play-on") if choose is click else press(tab, "j", until="true")
+        soon(tab, f"{playing} && page.game.now.tick >= 50 && page.game.now.seat === 3")
+        assert tab.evaluate("page.film.header.title").endswith("from tick 50, game 2")
+        for _ in range(10):
+            tick = tab.evaluate("page.game.now.tick")
+            tab.evaluate(
+                "page.game.attack((page.game.now.openings.find(({ reason }) => !reason) ?? { owner: 0 }).owner)"
+            )
+            press(
+                tab,
+                "h",
+                until=f"page.game.now.tick > {tick} || page.game.now.is_over || !page.game.now.is_alive",
+            )
+        tab.evaluate("page.game.setPace(1000)")
+        soon(tab, "page.film.isComplete && element('ending').open")
+        branch = Replay.load(text_of(tab, "#ending code"))
+        leave(tab)
+    before = Replay.load(path)
+    branch.verify()
+    assert branch.seek(50).digest(0) == before.seek(50).digest(0)
+    assert (branch.is_over, branch.players_at(50)[2], branch.changes[0].tick) == (True, "agent", 50)
+
+
 def test_the_wait_takes_no_keys_and_a_refused_wish_keeps_what_was_typed(play):
     last = {"level": "easy", "players": 4, "map": "Atlantis", "name": "Ada", "seed": "3"}
     tab, _ = play(card=last | {"levels": ["easy"], "maps": ["Atlantis"], "given": {}}, is_paused=True)

@@ -430,6 +430,23 @@ class Game {
     element("view").setAttribute("aria-label", BOARD_WATCHED);
     this.page.seek(0);
     this.page.play(true);
+    if (this.now?.card && this.now.people.length === 1) this.#offerToPlayOn();
+  }
+
+  #offerToPlayOn() {
+    const button = document.createElement("button");
+    Object.assign(button, { type: "button", id: "play-on", title: "play the followed seat, or your own, from here (J)", textContent: "play on from here" });
+    button.addEventListener("click", () => this.playOn());
+    element("link").before(button);
+    WATCH_KEYS.j = () => this.playOn();
+  }
+
+  /** Begins a game that goes on from the moment that is shown, on the followed seat or else the own one. */
+  async playOn() {
+    const { page } = this, seat = page.followed || this.now.seat || 1;
+    page.play(false);
+    const refused = await this.connection.send({ do: "take_over", tick: page.film.ticks[page.frame], seat });
+    if (refused) page.say(refused);
   }
 }
 
