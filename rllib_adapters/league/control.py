@@ -87,7 +87,12 @@ def of_spaces(observations: Any, actions: Any) -> dict[str, str]:
     """Return what manifests say of spaces: the digests of all that they consist of."""
     with np.printoptions(threshold=2**62, floatmode="unique"):
         texts = {"observation": repr(observations), "action_format": repr(actions)}
-    return {name: hashlib.sha256(text.encode()).hexdigest()[:16] for name, text in texts.items()}
+    return {name: digest_of(text) for name, text in texts.items()}
+
+
+def digest_of(text: str) -> str:
+    """Return 16 hexadecimal digits that tell a text from others."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def policy_of(algorithm: Algorithm, module: str = MAIN) -> Any:
