@@ -81,9 +81,7 @@ class ByteRecord:
             ]
         )
         self.num_bytes = self.dtype.itemsize
-        self._fields: dict[str, Any] = dict(
-            self.dtype.fields or {}
-        )  # copies of bots have it
+        self._fields: dict[str, Any] = dict(self.dtype.fields or {})  # copies of bots have it
         self.names = tuple(self._fields)
 
     def pack(self, seen: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.uint8]:
