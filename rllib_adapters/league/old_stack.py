@@ -99,7 +99,6 @@ class SnapshotPolicy(BotPolicy):
 
     def __init__(self, observation_space: Any, action_space: Any, config: Mapping[str, Any]) -> None:
         super().__init__(observation_space, action_space, config)
-        self.snapshot: str = config["snapshot"]
         self._players = self.players()
 
     def players(self) -> FrozenPolicies:
@@ -109,24 +108,15 @@ class SnapshotPolicy(BotPolicy):
 
     def play(self, snapshot: str) -> None:
         """Let another snapshot play from now on."""
-        self.snapshot = snapshot
+        self.config["snapshot"] = snapshot  # in checkpoints, RLlib has the configurations of policies
 
     def choose(self, rows: npt.NDArray[Any]) -> Any:
         """Return actions sampled from the snapshot's policy."""
-        return mapped(Tensor.numpy, self._players.act([self.snapshot] * len(rows), self.read(rows)))
+        return mapped(Tensor.numpy, self._players.act([self.config["snapshot"]] * len(rows), self.read(rows)))
 
     def read(self, rows: npt.NDArray[Any]) -> Any:
         """Return observations as the network reads them."""
         return torch.from_numpy(rows)
-
-    def get_state(self) -> dict[str, Any]:
-        """Return the state of a policy, and which snapshot it plays."""
-        return {**super().get_state(), "snapshot": self.snapshot}
-
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        """Put a state of ``get_state`` in place."""
-        self.snapshot = state["snapshot"]
-        super().set_state(dict(state))
 
 
 _players: dict[str, FrozenPolicies] = {}

@@ -270,9 +270,6 @@ LEAGUES: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 
 
-LEAGUES["late"] = LEAGUES["spaceless"] = LEAGUES["unlike"]
-
-
 def config_of(env: str, algorithm: str = "PPO", runners: int = 0, **settings: Any) -> Any:
     """Return RLlib's configuration for an environment."""
     config = ALGORITHMS[algorithm]().environment(env)

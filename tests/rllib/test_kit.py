@@ -68,7 +68,7 @@ def made(env, store, algorithm="PPO", runners=0, rules=None, **changes):
     ]
     + [
         pytest.param(env, algorithm, runners, marks=pytest.mark.slow)
-        for env in EXTRA | {"unlike": None}
+        for env in kit.LEAGUES
         for algorithm in kit.ALGORITHMS
         for runners in (0, 2)
     ],
@@ -315,7 +315,11 @@ BAD = {
         {"rules": LeagueConfig(**{**kit.LEAGUES["unlike"][0], "env": "territorial"})},
         "env of the league is 'territorial'",
     ),
-    "no spaces": ("spaceless", {}, "agent 'a' has the spaces .*; each must be a gymnasium space"),
+    "no spaces": (
+        "unlike",
+        {"config": kit.config_of("spaceless")},
+        "agent 'a' has the spaces .*; each must be a gymnasium space",
+    ),
     "not in PyTorch": (
         "unlike",
         {"modules": dict.fromkeys(kit.NAMES, RLModule)},
@@ -404,7 +408,7 @@ def test_leagues_of_another_environment_are_not_for_this_game(tmp_path):
 
 
 def test_agents_that_come_late_are_named(ends, tmp_path):
-    algorithm = ends(made("late", tmp_path).build_algo())
+    algorithm = ends(made("unlike", tmp_path, config=kit.config_of("late")).build_algo())
     with pytest.raises(ValueError, match=r"agent 'late' has no seat; the agents .* are a, b, c"):
         algorithm.env_runner.sample(num_timesteps=8)
 

@@ -104,7 +104,7 @@ def test_it_learns_among_bots_and_snapshots_and_keeps_no_dummy_batch(ends, tmp_p
         for name in ("bot_1", "frozen_3"):  # what opponents saw is not kept for training
             assert not {SampleBatch.OBS, SampleBatch.NEXT_OBS} & batch[name].keys()
     policies["frozen_4"].play("first")
-    assert BoardSnapshotPolicy.from_state(policies["frozen_4"].get_state()).snapshot == "first"
+    assert BoardSnapshotPolicy.from_state(policies["frozen_4"].get_state()).config["snapshot"] == "first"
 
 
 @pytest.mark.verify
