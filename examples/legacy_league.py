@@ -18,30 +18,36 @@ import ray
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.policy.policy import PolicySpec
 
-from rllib_adapters.legacy import BoardModel, BotPolicy, LeanPPOPolicy, LegacyEnv, SnapshotPolicy
+from rllib_adapters import Bot
+from rllib_adapters.league.old_stack import BotPolicy, LeanPPOPolicy
+from rllib_adapters.legacy import BoardModel, BoardSnapshotPolicy, ByteRecord, LegacyEnv
 from rllib_adapters.modules.board import ReferenceModule, settings_of
 from rllib_adapters.modules.frozen_pool import pool_settings
 from territorial import GameConfig
 from territorial.league import SnapshotStore
 from territorial.memory.measure import measure
+from territorial.observation.layout import ObsLayout
 
 NUM_BOTS = NUM_FROZEN = 32
 FIRST = "first"
 
 
-class Expander(BotPolicy):
+class Expander(Bot):
     """A custom bot: takes neutral land while there is some, then saves, then attacks."""
 
-    def choose(self, rows):
+    def __init__(self, layout: ObsLayout, boldness: float) -> None:
+        self.record, self.num_owners, self.boldness = ByteRecord(layout), layout.num_players + 2, boldness
+
+    def act(self, seen, random):
         """Return actions, (N, 2)."""
-        mask = self.record.arrays(rows)["action_mask"]
-        actions = np.zeros((len(rows), 2), np.int64)
-        for i, legal in enumerate(mask[:, : self.layout.num_players + 2]):
+        mask = self.record.arrays(seen)["action_mask"]
+        actions = np.zeros((len(seen), 2), np.int64)
+        for i, legal in enumerate(mask[:, : self.num_owners]):
             others = np.flatnonzero(legal[2:]) + 2
-            if legal[1] and self.rng.random() < self.config["boldness"]:
+            if legal[1] and random.random() < self.boldness:
                 actions[i] = 1, 3
-            elif len(others) and self.rng.random() < self.config["boldness"] / 4:
-                actions[i] = self.rng.choice(others), 5
+            elif len(others) and random.random() < self.boldness / 4:
+                actions[i] = random.choice(others), 5
         return actions
 
 
@@ -63,13 +69,13 @@ def make_config(game: GameConfig, folder: str, capacity: int, runners: int) -> P
         arrays = {name: tensor.numpy() for name, tensor in weights.items()}
         store.add(FIRST, arrays, ReferenceModule.manifest(settings))
     pool = pool_settings(settings, store, [ReferenceModule])
-    frozen = {"env_settings": settings, "pool": pool, "snapshot": FIRST}
+    frozen = {"pool": pool, "snapshot": FIRST}
     policies = {"p0": PolicySpec(policy_class=LeanPPOPolicy)}
     for i in range(NUM_BOTS):
-        bot = {"env_settings": settings, "boldness": 0.05 + 0.9 * i / NUM_BOTS}
-        policies[f"bot_{i}"] = PolicySpec(policy_class=Expander, config=bot)
+        bot = Expander(ObsLayout.from_dict(settings["layout"]), boldness=0.05 + 0.9 * i / NUM_BOTS)
+        policies[f"bot_{i}"] = PolicySpec(policy_class=BotPolicy, config={"bot": bot})
     for i in range(NUM_FROZEN):
-        policies[f"frozen_{i}"] = PolicySpec(policy_class=SnapshotPolicy, config=frozen)
+        policies[f"frozen_{i}"] = PolicySpec(policy_class=BoardSnapshotPolicy, config=frozen)
     return (
         PPOConfig()
         .api_stack(enable_rl_module_and_learner=False, enable_env_runner_and_connector_v2=False)

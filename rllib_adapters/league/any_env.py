@@ -38,7 +38,7 @@ class AnyEnvRunner(LeagueEnvRunner):
     """
 
     def __init__(self, config: Any, **kwargs: Any) -> None:
-        self._outcomes: deque[Outcome] = deque(maxlen=MOST)
+        self._outcomes: deque[Outcome | ValueError] = deque(maxlen=MOST)
         self._returns: dict[str, Counter[Any]] = {}
         """By episode, what its agents were rewarded in the pieces that are handed over."""
         seed = None if config.seed is None else [abs(int(config.seed)), kwargs.get("worker_index", 0)]
@@ -77,12 +77,16 @@ class AnyEnvRunner(LeagueEnvRunner):
         infos = {agent: one.get_infos(-1) for agent, one in own.items()}
         seating, players = self.config.seating, episode.custom_data[SEATS]
         ended = Ended(dict(returns), infos, episode.env_t, episode.is_truncated, seating.seats)
-        outcome = seating.outcome_of(players, ended)
+        outcome: Outcome | ValueError | None
+        try:
+            outcome = seating.outcome_of(players, ended)
+        except Exception as error:  # the algorithm raises it: RLlib passes over errors in other processes
+            outcome = ValueError(f"outcome of episode {episode.id_}: {type(error).__name__}: {error}")
         if outcome is not None:
             self._outcomes.append(outcome)
 
-    def take_outcomes(self) -> list[Outcome]:
-        """Return how games ended since the last call, and forget them."""
+    def take_outcomes(self) -> list[Outcome | ValueError]:
+        """Return how games ended since the last call, and forget them; an error where it is not known."""
         taken = list(self._outcomes)
         self._outcomes.clear()
         return taken
@@ -131,6 +135,15 @@ class AnyEnvConfig(LeagueAlgorithmConfig):
     def spaces_of(self, module: str) -> dict[str, str]:
         """Return what manifests of snapshots of a module say of its spaces."""
         return self.module_spaces[module]
+
+    def validate(self) -> None:
+        """Raise ValueError, too, for several learner processes; called by RLlib."""
+        super().validate()
+        if self.num_learners > 1:
+            raise ValueError(
+                f"num_learners is {self.num_learners}; it must be 0 or 1. RLlib divides the episodes of a "
+                "batch among learner processes, and one that gets none of a module has no gradients of it"
+            )
 
     def build_env_to_module_connector(self, *args: Any, **kwargs: Any) -> Any:
         """Return RLlib's pipeline, in which pools get the players of their rows; called by RLlib."""

@@ -55,9 +55,7 @@ def freeze(
 
     """
     spec, weights = spec_of(algorithm, module), weights_of(algorithm, module)
-    wrong = next((one for one, part in weights.items() if not _is_finite(part)), None)
-    if wrong is not None:
-        raise ValueError(f"the weight {wrong!r} of module {module!r} is not finite; no snapshot can play it")
+    check_finite(f"module {module!r}", weights)
     export = getattr(spec.module_class, "engine_network", None)
     network = None if export is None else export(spec.model_config, weights, algorithm.config.env_config)
     about = dict(metadata)
@@ -69,8 +67,11 @@ def freeze(
     store_of(store).add(name, weights, own(spec.model_config, **about), network=network, replace=replace)
 
 
-def _is_finite(part: npt.NDArray[Any]) -> bool:
-    return part.dtype.kind != "f" or bool(np.isfinite(part).all())
+def check_finite(whose: str, weights: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Raise ValueError for a weight that is not finite."""
+    for name, part in weights.items():
+        if part.dtype.kind == "f" and not np.isfinite(part).all():
+            raise ValueError(f"the weight {name!r} of {whose} is not finite; no snapshot can play it")
 
 
 def manifest_of(
@@ -86,7 +87,12 @@ def of_spaces(observations: Any, actions: Any) -> dict[str, str]:
     """Return what manifests say of spaces: the digests of all that they consist of."""
     with np.printoptions(threshold=2**62, floatmode="unique"):
         texts = {"observation": repr(observations), "action_format": repr(actions)}
-    return {name: hashlib.sha256(text.encode()).hexdigest()[:16] for name, text in texts.items()}
+    return {name: digest_of(text) for name, text in texts.items()}
+
+
+def digest_of(text: str) -> str:
+    """Return 16 hexadecimal digits that tell a text from others."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def policy_of(algorithm: Algorithm, module: str = MAIN) -> Any:
@@ -213,12 +219,18 @@ def outcomes_of(algorithm: Algorithm, *, evaluation: bool = False) -> list[Outco
         evaluation: True: games of the runners of evaluations. Where there are none, the other runners play
             the evaluations. Default False.
 
+    Raises:
+        ValueError: where ``outcome`` of ``add_league`` failed for an episode.
+
     """
     own = algorithm.eval_env_runner_group if evaluation else None
     group = algorithm.env_runner_group if own is None else own
-    return [
-        outcome for games in group.foreach_env_runner(lambda one: one.take_outcomes()) for outcome in games
-    ]
+    taken = group.foreach_env_runner(lambda one: one.take_outcomes())
+    found = [outcome for games in taken for outcome in games]
+    for outcome in found:
+        if isinstance(outcome, ValueError):
+            raise outcome
+    return found
 
 
 def check_snapshots(config: AlgorithmConfig, league: Any) -> None:

@@ -185,24 +185,30 @@ class LeaguePool(PoolModule):
 
     def _of_bot(self, name: str, seen: Any, count: int) -> Any:
         """Return the actions of a bot for so many rows."""
-        given = self.model_config["bots"][name].act(
-            mapped(lambda part: part.cpu().numpy(), seen), self._random
-        )
-        device, space = device_of(seen), self.action_space
-        struct = get_base_struct_from_space(space)
-        actions = mapped(_of_space, struct, given)
-        found = {len(part) for part in _leaves(actions)}
-        if found != {count}:
-            raise ValueError(f"the bot {name!r} returned actions for {found} rows; it was asked for {count}")
-        chosen = [mapped(lambda part, row=row: part[row], actions) for row in range(count)]
-        for action in chosen:
-            if not space.contains(action):
-                raise ValueError(
-                    f"the bot {name!r} returned the action {shown(action)}; it is none of {space}"
-                )
-        if self.model_config["normalize"]:
-            chosen = [normalize_action(action, struct) for action in chosen]
-        return mapped(lambda *parts: torch.as_tensor(np.stack(parts)).to(device), *chosen)
+        bot, device = self.model_config["bots"][name], device_of(seen)
+        given = bot.act(mapped(lambda part: part.cpu().numpy(), seen), self._random)
+        actions = actions_of(name, given, count, self.action_space, normalize=self.model_config["normalize"])
+        return mapped(lambda part: torch.as_tensor(part).to(device), actions)
+
+
+def actions_of(name: str, given: Any, count: int, space: Any, *, normalize: bool) -> Any:
+    """Return what a bot gave for N rows as arrays (N, ...), in dicts and tuples where ``space`` has such.
+
+    ``normalize``: make them what modules give, in ranges from -1 to 1. ValueError, which names the bot, for
+    another number of rows, and for actions outside of ``space``.
+    """
+    struct = get_base_struct_from_space(space)
+    actions = mapped(_of_space, struct, given)
+    found = {len(part) for part in _leaves(actions)}
+    if found != {count}:
+        raise ValueError(f"the bot {name!r} returned actions for {found} rows; it was asked for {count}")
+    chosen = [mapped(lambda part, row=row: part[row], actions) for row in range(count)]
+    for action in chosen:
+        if not space.contains(action):
+            raise ValueError(f"the bot {name!r} returned the action {shown(action)}; it is none of {space}")
+    if normalize:
+        chosen = [normalize_action(action, struct) for action in chosen]
+    return mapped(lambda *parts: np.stack(parts), *chosen)
 
 
 def _of_space(space: Any, given: Any) -> Any:

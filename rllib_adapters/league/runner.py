@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
@@ -39,8 +39,8 @@ class LeagueEnvRunner(MultiAgentEnvRunner):
 
     # ---- the league -------------------------------------------------------------------------------
 
-    def take_outcomes(self) -> list[Outcome]:
-        """Return how games ended since the last call, and forget them."""
+    def take_outcomes(self) -> Sequence[Outcome | ValueError]:
+        """Return how games ended since the last call, and forget them; an error where it is not known."""
         raise NotImplementedError
 
     def line_up(self, table: Any) -> None:

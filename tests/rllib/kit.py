@@ -79,6 +79,37 @@ class Wide(Net):
     """Another architecture."""
 
 
+class Convolution(Net):
+    """A small network over a picture, with statistics that are no parameters."""
+
+    def setup(self) -> None:
+        """Make the layers."""
+        super().setup()
+        layers = torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.ReLU(), torch.nn.Flatten()
+        self.body = torch.nn.Sequential(*layers, torch.nn.Linear(288, self.logits.in_features))
+
+    def embed(self, seen: Any) -> torch.Tensor:
+        """Return (N, width)."""
+        return self.body(seen.permute(0, 3, 1, 2))
+
+
+class Transformer(Net):
+    """A small network over the rows of a picture, which drops numbers while it learns."""
+
+    def setup(self) -> None:
+        """Make the layers."""
+        super().setup()
+        layer = torch.nn.TransformerEncoderLayer(24, 2, 32, dropout=0.5, batch_first=True)
+        encoder = torch.nn.TransformerEncoder(layer, 2)
+        self.body = torch.nn.Sequential(
+            encoder, torch.nn.Flatten(), torch.nn.Linear(192, self.logits.in_features)
+        )
+
+    def embed(self, seen: Any) -> torch.Tensor:
+        """Return (N, width)."""
+        return self.body(seen.flatten(2))
+
+
 class Unlike(MultiAgentEnv):
     """Three agents of unlike spaces, rewarded at random, for a dozen steps."""
 
@@ -106,6 +137,25 @@ class Unlike(MultiAgentEnv):
         rewards = {agent: float(np.random.default_rng().random()) for agent in self.possible_agents}
         seen = {agent: space.sample() for agent, space in self.observation_spaces.items()}
         return seen, rewards, {"__all__": self.steps >= 12}, {"__all__": False}, {}
+
+
+class Late(Unlike):
+    """An agent comes that was not announced."""
+
+    def step(self, actions: Any) -> Any:
+        """Let it come."""
+        seen, rewards, *ends = super().step(actions)
+        self.agents = [*self.possible_agents, "late"]
+        self.observation_spaces["late"], self.action_spaces["late"] = self.SPACES["a"]
+        return {**seen, "late": seen["a"]}, rewards, *ends
+
+
+class Spaceless(Unlike):
+    """Nobody knows what agents see."""
+
+    def __init__(self, config: Any = None) -> None:
+        super().__init__()
+        self.observation_spaces = self.action_spaces = None
 
 
 class Column(Bot):
@@ -167,7 +217,8 @@ def side_of(agent: str) -> str:
 
 def register() -> None:
     """Let RLlib know the environments by their names."""
-    for name, make in {"unlike": Unlike, "four": Four, "battle": battle}.items():
+    made = {"unlike": Unlike, "late": Late, "spaceless": Spaceless, "four": Four, "battle": battle}
+    for name, make in made.items():
         register_env(name, lambda _, make=make: make())
 
 

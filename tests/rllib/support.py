@@ -2,7 +2,9 @@
 
 import copy
 import os
+import subprocess
 import sys
+import time
 
 import numpy as np
 import ray
@@ -77,6 +79,29 @@ def fill(path, *, is_sure=False, **changes):
 def env_vars():
     """What processes of Ray need to find the project where this one does."""
     return {"PYTHONPATH": os.pathsep.join(part for part in sys.path if part)}
+
+
+def started(*arguments, **kwargs):
+    """A process of Python with these arguments, which may have a Ray of its own."""
+    environment = {name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"} | env_vars()
+    command = [sys.executable, "-W", "ignore", *arguments]
+    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True, **kwargs)
+
+
+def finish(process, code=0):
+    """What a process says, which ends with this exit code."""
+    _, text = process.communicate(timeout=600)
+    assert process.returncode == code, text
+    return text
+
+
+def wait_for(condition, process):
+    """Wait until something is so, while a process runs."""
+    until = time.monotonic() + 300
+    while not condition():
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < until
+        time.sleep(0.002)
 
 
 ATTEMPTS = 10

@@ -1,21 +1,33 @@
 """Leagues of other environments: what ``add_league`` makes, who acts, and how games end."""
 
+import signal
 import subprocess
 import sys
+import time
+from dataclasses import replace
+from functools import partial
 
+import gymnasium as gym
 import numpy as np
 import pytest
 import torch
 from ray.rllib.algorithms.algorithm import Algorithm
+from ray.rllib.algorithms.bc import BCConfig
 from ray.rllib.algorithms.dqn import DQNConfig
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.algorithms.sac import SACConfig
+from ray.rllib.connectors.env_to_module import MeanStdFilter
 from ray.rllib.core.columns import Columns
+from ray.rllib.core.rl_module.rl_module import RLModule, RLModuleSpec
+from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 
-from rllib_adapters import Bot, add_league
+from rllib_adapters import Bot, add_league, configure_league
 from rllib_adapters.league.callback import league_in
-from rllib_adapters.league.control import of_spaces
+from rllib_adapters.league.control import freeze, of_spaces
 from rllib_adapters.league.line_up import PLAYERS
 from rllib_adapters.league.pool import ModuleNetworks
 from territorial.league import (
+    DamagedSnapshotError,
     League,
     LeagueConfig,
     Learner,
@@ -23,9 +35,13 @@ from territorial.league import (
     MismatchError,
     Opponents,
     SnapshotStore,
+    UnknownSnapshotError,
 )
-from territorial.nets.frozen import FrozenPolicies
+from territorial.league.checkpoints import Checkpoints
+from territorial.league.store import WEIGHTS
+from territorial.nets.frozen import Acting, FrozenPolicies
 from tests.rllib import kit
+from tests.rllib.support import finish, started, wait_for
 from tests.torch.reproducible import need
 
 EXTRA = {"four": "pygame", "battle": "magent2"}
@@ -76,6 +92,57 @@ def test_a_league_trains_is_saved_and_goes_on(env, algorithm, runners, ends, tmp
     assert set(league_in(resumed).snapshots) <= set(store.names())
 
 
+# A run of connect four, from its last checkpoint if there is one, until it is killed.
+RUN = """
+import sys
+from pathlib import Path
+
+from ray.rllib.algorithms.algorithm import Algorithm
+
+from territorial.league.checkpoints import Checkpoints
+from tests.rllib import kit, test_kit
+from tests.rllib.support import start_ray
+
+folder = Path(sys.argv[1])
+start_ray()
+kit.register()
+checkpoints = Checkpoints(folder / "checkpoints")
+if latest := checkpoints.latest():
+    algorithm = Algorithm.from_checkpoint(str(latest))
+else:
+    rules = kit.rules_of("four", capacity=3)
+    algorithm = test_kit.made("four", folder / "store", rules=rules).build_algo()
+while True:
+    algorithm.train()
+    checkpoints.write(algorithm.training_iteration, lambda path: algorithm.save(str(path)))
+"""
+
+
+@pytest.mark.verify
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is not there on Windows")
+def test_a_run_killed_at_any_moment_goes_on_from_its_last_checkpoint(ends, tmp_path):
+    need("pygame", "rllib")
+    kit.register()
+    moments, last = np.random.default_rng(0), 0
+    checkpoints, store = Checkpoints(tmp_path / "checkpoints"), SnapshotStore(tmp_path / "store")
+    for i in range(20):
+        process, is_late = started("-c", RUN, str(tmp_path)), i % 4 < 3
+        if is_late:
+            wait_for(lambda: checkpoints.steps()[-1:] > [last], process)  # noqa: B023 - called at once
+        time.sleep(moments.random() * (1 if is_late else 10))
+        process.kill()
+        finish(process, -signal.SIGKILL)
+        last = checkpoints.steps()[-1]
+    algorithm = ends(Algorithm.from_checkpoint(str(checkpoints.latest())))
+    league = league_in(algorithm)
+    assert (algorithm.training_iteration, league.steps) == (last, dict.fromkeys(("main", "rival"), last))
+    for name, one in league.snapshots.items():
+        assert store.load(name).manifest.metadata["step"] == one.step
+    (newest,) = (name for name, one in league.snapshots.items() if one.step == last)
+    np.testing.assert_equal(dict(store.load(newest)), algorithm.learner_group.get_weights(["main"])["main"])
+    algorithm.train()
+
+
 # ---- who acts, and how games end -------------------------------------------------------------------------
 
 
@@ -119,9 +186,10 @@ def test_the_players_that_were_drawn_act_and_outcomes_are_those_of_the_boards(
                 assert column == legal[columns[players[agent]]]
 
 
-@pytest.mark.parametrize("module", [kit.Net, kit.DEFAULTS["PPO"]])
+@pytest.mark.parametrize("module", [kit.Net, kit.Convolution, kit.Transformer, kit.DEFAULTS["PPO"]])
 def test_a_snapshot_acts_as_its_module_did(module, tmp_path):
-    seen, acts = kit.SQUARE if module is kit.Net else kit.Unlike.SPACES["b"][0], kit.Unlike.SPACES["a"][1]
+    is_own = issubclass(module, kit.Net)
+    seen, acts = kit.SQUARE if is_own else kit.Unlike.SPACES["b"][0], kit.Unlike.SPACES["a"][1]
     from rllib_adapters.league.kit import _architectures, _spec
     from rllib_adapters.league.pool import build_module
 
@@ -130,6 +198,8 @@ def test_a_snapshot_acts_as_its_module_did(module, tmp_path):
     store, weights = SnapshotStore(tmp_path / "own"), {}
     for i in range(3):
         one = build_module(spec, seen, acts, **spec.model_config)
+        for buffer in one.buffers():  # as training changes them
+            buffer.add_(1)
         weights[f"main-{i}"] = one
         about = {"architecture": module.__name__, "settings": spec.model_config, **of_spaces(seen, acts)}
         store.add(
@@ -138,11 +208,16 @@ def test_a_snapshot_acts_as_its_module_did(module, tmp_path):
     build = ModuleNetworks(_architectures(config, {"main": spec}, ()), of_spaces(seen, acts), seen, acts)
     players = FrozenPolicies(store, build)
     rows = torch.from_numpy(np.stack([seen.sample() for _ in range(6)]))
+    acting, wanted = [], []
     for name, one in weights.items():
         snapshot = players._frozen(name, torch.device("cpu"))
+        acting.append(Acting(name, snapshot, 2))
+        wanted.append(one.forward_exploration({Columns.OBS: rows})[Columns.ACTION_DIST_INPUTS])
         with torch.no_grad():
-            wanted = one._forward_exploration({Columns.OBS: rows})[Columns.ACTION_DIST_INPUTS]
-            assert torch.equal(snapshot.network.run(snapshot.weights, rows), wanted)
+            assert torch.equal(snapshot.network.run(snapshot.weights, rows), wanted[-1])
+            together = snapshot.network.logits(acting, rows[: 2 * len(acting)])
+    parts = [logits[2 * i : 2 * i + 2] for i, logits in enumerate(wanted)]
+    torch.testing.assert_close(together, torch.cat(parts), atol=1e-4, rtol=0)
     assert players.act(["main-0", "main-2", "main-1"] * 2, rows).shape == (6,)
 
 
@@ -150,7 +225,7 @@ def test_a_process_of_another_environment_loads_neither_the_engine_nor_numba():
     parts = ("bots", "decode", "engine", "envs", "game", "jit", "maps", "observation")
     names = ("numba", "llvmlite", *(f"territorial.{part}" for part in parts))
     code = (
-        "import sys, rllib_adapters; rllib_adapters.add_league\n"
+        "import sys, rllib_adapters.league.old_stack; rllib_adapters.add_league\n"
         f"print([name for name in {names} if name in sys.modules])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -240,15 +315,78 @@ BAD = {
         {"rules": LeagueConfig(**{**kit.LEAGUES["unlike"][0], "env": "territorial"})},
         "env of the league is 'territorial'",
     ),
+    "no spaces": (
+        "unlike",
+        {"config": kit.config_of("spaceless")},
+        "agent 'a' has the spaces .*; each must be a gymnasium space",
+    ),
+    "not in PyTorch": (
+        "unlike",
+        {"modules": dict.fromkeys(kit.NAMES, RLModule)},
+        "'first' is <class .*RLModule'>; it must be a subclass of TorchRLModule",
+    ),
     "DQN": (
         "unlike",
         {"config": DQNConfig().environment("unlike")},
         "algorithm DQN cannot be configured: it learns from single steps",
     ),
+    "SAC": (
+        "unlike",
+        {"config": SACConfig().environment("unlike")},
+        "algorithm SAC cannot be configured: it learns from single steps",
+    ),
+    "BC": (
+        "unlike",
+        {"config": BCConfig().environment("unlike")},
+        "algorithm BC cannot be configured: it learns from recorded data",
+    ),
+    "old stack": (
+        "unlike",
+        {
+            "config": kit.config_of("unlike").api_stack(
+                enable_rl_module_and_learner=False, enable_env_runner_and_connector_v2=False
+            )
+        },
+        "the configuration is for the old API stack",
+    ),
     "policies": (
         "unlike",
         {"config": kit.config_of("unlike").multi_agent(policies={"x"})},
         "policies is .*; it must be unset",
+    ),
+    "mapping": (
+        "unlike",
+        {"config": kit.config_of("unlike").multi_agent(policy_mapping_fn=print)},
+        "policy_mapping_fn is .*; it must be unset",
+    ),
+    "specs": (
+        "unlike",
+        {"config": kit.config_of("unlike").rl_module(rl_module_spec=RLModuleSpec(module_class=kit.Net))},
+        "rl_module_spec is .*; it must be unset",
+    ),
+    "runner": (
+        "unlike",
+        {"config": kit.config_of("unlike", env_runner_cls=SingleAgentEnvRunner)},
+        "env_runner_cls is .*SingleAgentEnvRunner.*; it must be None",
+    ),
+    "asynchronous": (
+        "unlike",
+        {"config": kit.config_of("unlike", gym_env_vectorize_mode=gym.VectorizeMode.ASYNC)},
+        "gym_env_vectorize_mode is .*ASYNC.*; it must be 'sync'",
+    ),
+    "state": (
+        "battle",
+        {
+            "config": kit.config_of(
+                "battle", env_to_module_connector=lambda *_, **__: MeanStdFilter(multi_agent=True)
+            )
+        },
+        "the connector MeanStdFilter has a state",
+    ),
+    "learners": (
+        "unlike",
+        {"config": kit.config_of("unlike").learners(num_learners=2)},
+        "num_learners is 2; it must be 0 or 1",
     ),
     "connectors": (
         "unlike",
@@ -261,7 +399,40 @@ BAD = {
 @pytest.mark.parametrize(("env", "changes", "message"), BAD.values(), ids=BAD)
 def test_what_cannot_be_is_refused(env, changes, message, tmp_path):
     with pytest.raises((TypeError, ValueError), match=message):
-        made(env, tmp_path, **changes)
+        made(env, tmp_path, **changes).build_algo()
+
+
+def test_leagues_of_another_environment_are_not_for_this_game(tmp_path):
+    with pytest.raises(ValueError, match="env of the league is 'four', and it must be 'territorial'"):
+        configure_league(PPOConfig(), {}, League(kit.rules_of("four"), rated=False), str(tmp_path))
+
+
+def test_agents_that_come_late_are_named(ends, tmp_path):
+    algorithm = ends(made("unlike", tmp_path, config=kit.config_of("late")).build_algo())
+    with pytest.raises(ValueError, match=r"agent 'late' has no seat; the agents .* are a, b, c"):
+        algorithm.env_runner.sample(num_timesteps=8)
+
+
+def broken(ended):
+    """Fail."""
+    raise KeyError("nobody")
+
+
+@pytest.mark.parametrize("runners", [0, 1])
+@pytest.mark.parametrize(
+    ("outcome", "message"),
+    [
+        (lambda ended: [1, 2], "ValueError: outcome returned 2 numbers; .* each of the 3 seats"),
+        (lambda ended: [1, np.nan, 2], "is nan; it must be a finite number"),
+        (lambda ended: ["won", "lost", "lost"], "TypeError: what outcome returns for a seat is 'won'"),
+        (broken, "KeyError: 'nobody'"),
+    ],
+    ids=["length", "nan", "text", "error"],
+)
+def test_outcomes_that_cannot_be_are_errors_of_the_iteration(outcome, message, runners, ends, tmp_path):
+    algorithm = ends(made("unlike", tmp_path, runners=runners, outcome=outcome).build_algo())
+    with pytest.raises(ValueError, match=f"outcome of episode [0-9a-f]+: .*{message}"):
+        algorithm.train()
 
 
 @pytest.mark.parametrize(
@@ -277,6 +448,61 @@ def test_bots_that_fail_are_named(bot, message, ends, tmp_path):
     algorithm = ends(config.build_algo())
     with pytest.raises(ValueError, match=message):
         algorithm.env_runner.sample(num_timesteps=8)
+
+
+def changed(store, **changes):
+    """Give a snapshot another manifest."""
+    saved = store.load("first-0")
+    store.add("first-0", dict(saved), replace(saved.manifest, **changes), replace=True)
+
+
+def truncated(store):
+    """Cut the end off a snapshot's weights."""
+    path = store.path / "first-0" / WEIGHTS
+    content = path.read_bytes()
+    path.unlink()
+    path.write_bytes(content[:-8])
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (lambda store: store.remove("first-0"), UnknownSnapshotError, "'first-0', which is missing in"),
+        (truncated, DamagedSnapshotError, "'first-0' .*bytes; it must have"),
+        (partial(changed, observation="another"), MismatchError, "'first-0': observation is 'another'"),
+        (partial(changed, architecture="Other"), MismatchError, "'first-0' is of the module 'Other'"),
+        (partial(changed, metadata={"run": "x"}), FileExistsError, "'first-0' of another run is in"),
+        (partial(changed, settings={"width": 9}), MismatchError, "'first-0' of 'Net': .*size mismatch"),
+    ],
+    ids=["missing", "damaged", "spaces", "class", "run", "shapes"],
+)
+def test_a_run_does_not_go_on_with_snapshots_that_are_not_its_own(change, error, message, ends, tmp_path):
+    trained = made("unlike", tmp_path / "store").build_algo()
+    trained.save(str(tmp_path / "checkpoint"))
+    trained.stop()
+    change(SnapshotStore(tmp_path / "store"))
+
+    def go_on():
+        resumed = ends(Algorithm.from_checkpoint(str(tmp_path / "checkpoint")))
+        resumed.env_runner.sample(num_episodes=40)
+
+    with pytest.raises(error, match=message):
+        go_on()
+
+
+def test_a_run_takes_no_store_of_another_one(ends, tmp_path):
+    made("unlike", tmp_path / "store").build_algo().stop()
+    with pytest.raises(FileExistsError, match=r"'first-0' of another run is in .*; each run needs its own"):
+        ends(made("unlike", tmp_path / "store").build_algo())
+
+
+def test_weights_that_are_not_finite_are_not_frozen(ends, tmp_path):
+    algorithm = ends(made("unlike", tmp_path).build_algo())
+    weights = algorithm.learner_group.get_weights(["first"])["first"]
+    algorithm.learner_group.set_weights({"first": {name: part * np.nan for name, part in weights.items()}})
+    with pytest.raises(ValueError, match="of module 'first' is not finite"):
+        freeze(algorithm, tmp_path, "broken", module="first")
+    assert "broken" not in SnapshotStore(tmp_path)
 
 
 def test_snapshots_of_other_classes_or_spaces_do_not_play(tmp_path):

@@ -13,8 +13,10 @@ from ray.rllib.algorithms.ppo.ppo_torch_policy import PPOTorchPolicy
 from ray.rllib.policy.policy import PolicySpec
 from ray.rllib.policy.sample_batch import SampleBatch
 
+from rllib_adapters import Bot
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
-from rllib_adapters.legacy import BoardModel, BotPolicy, ByteRecord, LeanPPOPolicy, LegacyEnv, SnapshotPolicy
+from rllib_adapters.league.old_stack import BotPolicy, LeanPPOPolicy
+from rllib_adapters.legacy import BoardModel, BoardSnapshotPolicy, ByteRecord, LegacyEnv
 from rllib_adapters.modules.board import settings_of
 from rllib_adapters.modules.frozen_pool import pool_settings
 from territorial.observation.layout import ObsLayout
@@ -25,23 +27,22 @@ ENV = {"config": CONFIG, "frames": 2}
 SETTINGS = settings_of(ENV)
 
 
-class Holder(BotPolicy):
+class Holder(Bot):
     """Holds."""
 
-    def choose(self, rows):
-        return np.zeros((len(rows), 2), np.int64)
+    def act(self, seen, random):
+        return np.zeros((len(seen), 2), np.int64)
 
 
 def league(store, capacity=100):
     """A policy that learns, two bots and two snapshots, on the old stack in this process."""
     pool = pool_settings(SETTINGS, store, [SmallModule, BigModule])
-    frozen = {"env_settings": SETTINGS, "pool": pool}
     policies = {
         "p0": PolicySpec(policy_class=LeanPPOPolicy),
-        "bot_1": PolicySpec(policy_class=Holder, config={"env_settings": SETTINGS}),
-        "bot_2": PolicySpec(policy_class=Holder, config={"env_settings": SETTINGS}),
-        "frozen_3": PolicySpec(policy_class=SnapshotPolicy, config={**frozen, "snapshot": "first"}),
-        "frozen_4": PolicySpec(policy_class=SnapshotPolicy, config={**frozen, "snapshot": "second"}),
+        "bot_1": PolicySpec(policy_class=BotPolicy, config={"bot": Holder()}),
+        "bot_2": PolicySpec(policy_class=BotPolicy, config={"bot": Holder()}),
+        "frozen_3": PolicySpec(policy_class=BoardSnapshotPolicy, config={"pool": pool, "snapshot": "first"}),
+        "frozen_4": PolicySpec(policy_class=BoardSnapshotPolicy, config={"pool": pool, "snapshot": "second"}),
     }
     by_seat = ["p0", *policies]
     model = {"custom_model": BoardModel, "custom_model_config": {"module": SmallModule, **SETTINGS}}
@@ -64,8 +65,9 @@ def test_a_row_of_bytes_is_the_observation_in_numpy_and_in_torch():
     whole, legacy = TerritorialMultiAgentEnv(ENV), LegacyEnv(ENV)
     seen, rows = whole.reset(seed=3)[0], legacy.reset(seed=3)[0]
     stack = np.stack(list(rows.values()))
-    arrays = legacy.record.arrays(stack)
-    tensors = legacy.record.tensors(torch.from_numpy(stack))
+    record = deepcopy(legacy.record)  # as RLlib copies what the configuration has
+    arrays = record.arrays(stack)
+    tensors = record.tensors(torch.from_numpy(stack))
     for i, agent in enumerate(seen):
         assert legacy.observation_spaces[agent].contains(rows[agent])
         for found in (arrays, {name: tensor.numpy() for name, tensor in tensors.items()}):
@@ -102,7 +104,7 @@ def test_it_learns_among_bots_and_snapshots_and_keeps_no_dummy_batch(ends, tmp_p
         for name in ("bot_1", "frozen_3"):  # what opponents saw is not kept for training
             assert not {SampleBatch.OBS, SampleBatch.NEXT_OBS} & batch[name].keys()
     policies["frozen_4"].play("first")
-    assert SnapshotPolicy.from_state(policies["frozen_4"].get_state()).snapshot == "first"
+    assert BoardSnapshotPolicy.from_state(policies["frozen_4"].get_state()).config["snapshot"] == "first"
 
 
 @pytest.mark.verify
@@ -120,11 +122,11 @@ def test_weights_move_to_the_new_stack_as_the_page_says(ends, tmp_path):
     np.testing.assert_equal({name: moved[f"policy.{name}"] for name in given}, given)
 
 
-def test_a_policy_is_tried_with_two_rows(monkeypatch):
+def test_a_policy_is_tried_with_four_rows(monkeypatch):
     asked, name = [], "_get_dummy_batch_from_view_requirements"
     monkeypatch.setattr(PPOTorchPolicy, name, lambda policy, batch_size: asked.append(batch_size))
     getattr(LeanPPOPolicy.__new__(LeanPPOPolicy), name)(32)
-    assert asked == [2]
+    assert asked == [4]
 
 
 def test_what_does_not_fit_says_what_to_do():
@@ -132,8 +134,8 @@ def test_what_does_not_fit_says_what_to_do():
         LegacyEnv({"config": CONFIG, "league": LEAGUE})
     env = LegacyEnv(ENV)
     spaces = env.observation_spaces["player_0"], env.action_spaces["player_0"]
-    bot = BotPolicy(*spaces, {"env_settings": SETTINGS})
-    with pytest.raises(NotImplementedError, match=r"BotPolicy must have a method choose\(rows\)"):
+    bot = BotPolicy(*spaces, {"bot": Bot(), "normalize_actions": True})
+    with pytest.raises(NotImplementedError, match=r"Bot must have a method act\(seen, random\)"):
         bot.compute_actions(np.zeros((1, 3), np.uint8))
     with pytest.raises(NotImplementedError, match="remove it from policies_to_train"):
         bot.learn_on_batch(None)

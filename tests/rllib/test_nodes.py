@@ -13,14 +13,16 @@ import pytest
 import ray
 from ray.cluster_utils import Cluster
 
-from rllib_adapters import SharedStore
+from rllib_adapters import SharedStore, add_league
 from rllib_adapters.cluster import OnRay
 from rllib_adapters.league.callback import league_in
 from territorial import cli, evaluate
-from territorial.league import SnapshotStore, UnknownSnapshotError
+from territorial.league import League, SnapshotStore, UnknownSnapshotError
+from tests.rllib import kit
 from tests.rllib.support import CONFIG, env_vars, fill
 from tests.rllib.test_evaluate import SCENARIOS
 from tests.rllib.test_league import league_config, small_league
+from tests.torch.reproducible import need
 
 pytestmark = pytest.mark.verify
 
@@ -154,6 +156,27 @@ def test_a_league_is_trained_on_the_machines_of_a_cluster_and_resumed_there(tmp_
     assert list((tmp_path / "territorial-snapshots").rglob("*.safetensors")), (
         "the other machine has fetched snapshots that played"
     )
+
+
+def test_a_league_of_another_environment_plays_snapshots_on_both_machines(ends, tmp_path):
+    need("pygame", "rllib")
+    kit.register()
+    store = SharedStore(tmp_path / "store", cache=tmp_path / "cache")
+    config = kit.config_of("four", runners=2, custom_resources_per_env_runner={"runner": 1})
+    league, given = League(kit.rules_of("four", bots=()), rated=False), kit.LEAGUES["four"][1]
+    algorithm = ends(add_league(config, league, store, modules=given["modules"]).build_algo())
+    for _ in range(3):
+        result = algorithm.train()["league"]
+    played = algorithm.env_runner_group.foreach_env_runner(
+        lambda runner: (ray.get_runtime_context().get_node_id(), len(runner.pools()["pool"].opponents.names)),
+        local_env_runner=False,
+    )
+    assert len({node for node, _ in played}) == 2, "each machine has one of the runners"
+    assert all(count for _, count in played)
+    assert result["snapshots"] == 2 + 3
+    fetched = {path.parent.name for path in (tmp_path / "cache").rglob("*.safetensors")}
+    assert fetched <= set(store.names())
+    assert fetched
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ import dataclasses
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from contextlib import closing, nullcontext
@@ -32,6 +31,7 @@ from territorial.memory import guard
 from territorial.memory.measure import measure
 from territorial.memory.plan import BudgetError
 from territorial.nets.players import rows_of
+from tests.rllib.support import finish, started, wait_for
 
 NEEDS_RATINGS = pytest.mark.skipif(
     find_spec("openskill") is None, reason="openskill is not installed: the extra `league` has it"
@@ -87,31 +87,13 @@ sys.exit(cli.main(["train", *arguments]))
 
 
 def start(folder, *options, injected=(), **kwargs):
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(part for part in sys.path if part)}
-    environment.pop("RAY_ADDRESS", None)
     begins = ["-c", INJECTED, *injected] if injected else ["-m", "territorial", "train"]
-    command = [sys.executable, "-W", "ignore", *begins, str(folder), *options]
-    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True, **kwargs)
+    return started(*begins, str(folder), *options, **kwargs)
 
 
 def main(arguments):
     """The exit code of a run with these arguments in this process."""
     return cli.main(["train", *arguments])
-
-
-def finish(process, code=0):
-    """What a run says, which ends with this exit code."""
-    _, text = process.communicate(timeout=600)
-    assert process.returncode == code, text
-    return text
-
-
-def wait_for(condition, process):
-    until = time.monotonic() + 300
-    while not condition():
-        assert process.poll() is None, process.stderr.read()
-        assert time.monotonic() < until
-        time.sleep(0.002)
 
 
 def whole(folder):
