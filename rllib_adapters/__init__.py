@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # editors and type checkers do not run __getattr__
     from rllib_adapters.configuration import configure, configure_league
     from rllib_adapters.envs.single import TerritorialTeamsEnv, team_groups
     from rllib_adapters.league.control import freeze, outcomes_of, policy_of, set_league
+    from rllib_adapters.league.evaluate import evaluate
     from rllib_adapters.league.kit import add_league
     from rllib_adapters.league.line_up import Ended
     from rllib_adapters.league.pool import Bot
@@ -30,6 +31,7 @@ __all__ = [
     "add_league",
     "configure",
     "configure_league",
+    "evaluate",
     "freeze",
     "outcomes_of",
     "policy_of",
@@ -46,6 +48,7 @@ _HOMES = {
     "add_league": "rllib_adapters.league.kit",
     "configure": "rllib_adapters.configuration",
     "configure_league": "rllib_adapters.configuration",
+    "evaluate": "rllib_adapters.league.evaluate",
     "freeze": "rllib_adapters.league.control",
     "outcomes_of": "rllib_adapters.league.control",
     "policy_of": "rllib_adapters.league.control",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.algorithms.appo import APPO, APPOConfig
 from ray.rllib.algorithms.impala import IMPALA, IMPALAConfig
@@ -14,6 +15,7 @@ from ray.rllib.algorithms.ppo import PPO, PPOConfig
 from ray.rllib.connectors.common import AddObservationsFromEpisodesToBatch
 from ray.rllib.connectors.connector_v2 import ConnectorV2
 from ray.rllib.env.multi_agent_episode import MultiAgentEpisode
+from ray.rllib.utils.debug import update_global_seed_if_necessary
 
 from rllib_adapters.league.algorithm import LeagueAlgorithm
 from rllib_adapters.league.algorithm_config import LeagueAlgorithmConfig, check_targets
@@ -27,7 +29,7 @@ from rllib_adapters.league.line_up import LEARNS, MODULES, SEATS, Ended, Seating
 from rllib_adapters.league.pool import PLAYERS, AddPlayers
 from rllib_adapters.league.runner import MOST, LeagueEnvRunner, drop_agents
 from territorial.evaluation.outcome import Outcome
-from territorial.league import League
+from territorial.league import Group, League, LineUpDistribution, Player
 
 
 class AnyEnvRunner(LeagueEnvRunner):
@@ -80,6 +82,29 @@ class AnyEnvRunner(LeagueEnvRunner):
         outcome = seating.outcome_of(players, ended)
         if outcome is not None:
             self._outcomes.append(outcome)
+
+    def play(self, seats: Sequence[Player], seed: int) -> Outcome | None:
+        """Return how a game of these players ends, None: it does not count; games before it change nothing.
+
+        Python, numpy, PyTorch and the environment are seeded, and stay so.
+        """
+        groups = [Group(1, {player: 1.0}) for player in seats]
+        self.config.set_table(Tables({"": LineUpDistribution(groups)}))
+        for name, pool in self.pools().items():  # opened before seeding, as to build networks draws numbers
+            own = {
+                player.name
+                for player, its in zip(seats, self.config.seating.pools, strict=True)
+                if its == name and player.kind == "snapshot"
+            }
+            pool.opponents.keep(own, pool.opponents.names)
+        self._seed = seed
+        update_global_seed_if_necessary(seed=seed)
+        torch.manual_seed(seed)
+        for pool in self.pools().values():
+            pool.draw_anew()
+        self.sample(num_episodes=1)
+        self.get_metrics()  # else it keeps the episode
+        return next(iter(self.take_outcomes()), None)
 
     def take_outcomes(self) -> list[Outcome]:
         """Return how games ended since the last call, and forget them."""

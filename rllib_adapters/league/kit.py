@@ -192,8 +192,7 @@ def _check_unset(config: AlgorithmConfig) -> None:
 
 def _spaces_by_agent(config: AlgorithmConfig) -> dict[Any, Spaces]:
     """Return the spaces of all agents of an environment, in the order of their sorted names."""
-    make = _global_registry.get(ENV_CREATOR, config.env) if isinstance(config.env, str) else config.env
-    env = make(EnvContext(dict(config.env_config), worker_index=0))
+    env = creator_of(config)(EnvContext(dict(config.env_config), worker_index=0))
     try:
         whole = getattr(env, "unwrapped", env)
         agents = list(getattr(whole, "possible_agents", None) or ())
@@ -211,6 +210,11 @@ def _spaces_by_agent(config: AlgorithmConfig) -> dict[Any, Spaces]:
         if not all(isinstance(space, gym.Space) for space in spaces):
             raise ValueError(f"agent {agent!r} has the spaces {spaces}; each must be a gymnasium space")
     return found
+
+
+def creator_of(config: AlgorithmConfig) -> Callable[[EnvContext], Any]:
+    """Return what makes the environment of an algorithm."""
+    return _global_registry.get(ENV_CREATOR, config.env) if isinstance(config.env, str) else config.env
 
 
 def _seats(agents: Sequence[Any], seat_of: SeatOf | None) -> tuple[tuple[Any, ...], ...]:

@@ -166,7 +166,11 @@ class LeaguePool(PoolModule):
         build = ModuleNetworks(self.model_config["architectures"], self.model_config["spaces"], *spaces)
         self.opponents = FrozenPolicies(store_of(self.model_config["store"]), build)
         super().setup()
-        self._random = np.random.default_rng(int(torch.randint(2**31, ())))  # RLlib seeds PyTorch
+        self.draw_anew()
+
+    def draw_anew(self) -> None:
+        """Let bots draw numbers that follow from the present seed of PyTorch, which RLlib sets."""
+        self._random = np.random.default_rng(int(torch.randint(2**31, ())))
 
     def act(self, batch: Mapping[str, Any]) -> Any:
         """Return the actions of rows, each of its player."""

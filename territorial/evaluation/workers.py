@@ -50,6 +50,20 @@ class PlayingError(RuntimeError):
     """Games could not be played to their ends; the message is one line on why."""
 
 
+class StoppedError(PlayingError):
+    """Games could not all be played; ``result`` has the finished ones.
+
+    It is such as the ``Ranking`` or the ``Evaluation`` of these games.
+    """
+
+    def __init__(self, why: str, result: Any) -> None:
+        super().__init__(why)
+        self.result = result
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.result)
+
+
 class Processes:
     """Plays chunks in processes of this machine, or in this process if there would be only one.
 
