@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # editors and type checkers do not run __getattr__
     from rllib_adapters.league.evaluate import evaluate
     from rllib_adapters.league.kit import add_league
     from rllib_adapters.league.line_up import Ended
+    from rllib_adapters.league.memory import predict_memory
     from rllib_adapters.league.pool import Bot
     from rllib_adapters.league.shared_store import SharedStore
     from rllib_adapters.modules.board import BoardModule
@@ -35,6 +36,7 @@ __all__ = [
     "freeze",
     "outcomes_of",
     "policy_of",
+    "predict_memory",
     "set_league",
     "team_groups",
 ]
@@ -52,6 +54,7 @@ _HOMES = {
     "freeze": "rllib_adapters.league.control",
     "outcomes_of": "rllib_adapters.league.control",
     "policy_of": "rllib_adapters.league.control",
+    "predict_memory": "rllib_adapters.league.memory",
     "set_league": "rllib_adapters.league.control",
     "team_groups": "rllib_adapters.envs.single",
 }

@@ -19,6 +19,7 @@ from ray.rllib.utils.debug import update_global_seed_if_necessary
 
 from rllib_adapters.league.algorithm import LeagueAlgorithm
 from rllib_adapters.league.algorithm_config import LeagueAlgorithmConfig, check_targets
+from rllib_adapters.league.control import of_spaces
 from rllib_adapters.league.learners import (
     LeagueAPPOLearner,
     LeagueIMPALALearner,
@@ -138,8 +139,10 @@ class AnyEnvConfig(LeagueAlgorithmConfig):
         """The players of games as the league has them now."""
         self.seating: Seating | None = None
         """The seats of games."""
-        self.module_spaces: dict[str, dict[str, str]] = {}
-        """By module, what manifests say of its spaces."""
+        self.spaces: dict[str, tuple[Any, Any]] = {}
+        """By module, pools among them, the spaces of observations and actions of its agents."""
+        self.capacity = 0
+        """Snapshots that the league keeps."""
         self.module_weights: dict[str, tuple[str, ...]] = {}
         """By module, the names of the weights that snapshots have."""
 
@@ -159,7 +162,7 @@ class AnyEnvConfig(LeagueAlgorithmConfig):
 
     def spaces_of(self, module: str) -> dict[str, str]:
         """Return what manifests of snapshots of a module say of its spaces."""
-        return self.module_spaces[module]
+        return of_spaces(*self.spaces[module])
 
     def build_env_to_module_connector(self, *args: Any, **kwargs: Any) -> Any:
         """Return RLlib's pipeline, in which pools get the players of their rows; called by RLlib."""

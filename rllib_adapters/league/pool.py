@@ -195,7 +195,7 @@ class LeaguePool(PoolModule):
         device, space = device_of(seen), self.action_space
         struct = get_base_struct_from_space(space)
         actions = mapped(_of_space, struct, given)
-        found = {len(part) for part in _leaves(actions)}
+        found = {len(part) for part in leaves(actions)}
         if found != {count}:
             raise ValueError(f"the bot {name!r} returned actions for {found} rows; it was asked for {count}")
         chosen = [mapped(lambda part, row=row: part[row], actions) for row in range(count)]
@@ -215,12 +215,13 @@ def _of_space(space: Any, given: Any) -> Any:
     return found.astype(space.dtype) if {found.dtype.kind, space.dtype.kind} == {"f"} else found
 
 
-def _leaves(tree: Any) -> Iterator[Any]:
+def leaves(tree: Any) -> Iterator[Any]:
+    """Yield the leaves of dicts and tuples."""
     if isinstance(tree, Mapping):
         tree = tuple(tree.values())
     if isinstance(tree, tuple):
         for part in tree:
-            yield from _leaves(part)
+            yield from leaves(part)
     else:
         yield tree
 
