@@ -4,7 +4,7 @@
 MAgent2's ``battle`` on 16 x 16 cells, two armies of 6 agents, 4 games in a process, two layers of 256
 (288,022 parameters); an iteration has 400 steps. By itself RLlib has a module for every snapshot. Each line
 is a process of its own; an MB is 2**20 bytes, over what it took after imports, and in brackets what
-``predict_memory`` says. Runners have read as many snapshots as they keep open::
+``predict_memory`` says. In iterations runners have read as many snapshots as they keep open::
 
     pip install magent2
     python benchmarks/rllib/any_env.py --snapshots 1 32 300
@@ -112,9 +112,12 @@ def by_itself(config: PPOConfig, count: int) -> Any:
 
 
 def read(runner: Any, names: list[str]) -> None:
-    """Have a runner open snapshots."""
+    """Have a runner open and read snapshots."""
     for pool in runner.pools().values():
         pool.opponents.keep(names, names)
+        for snapshot in pool.opponents._open.values():
+            for weights in snapshot.weights.values():
+                weights.sum()
 
 
 def one(kind: str, count: int, runners: int, iterations: int) -> None:
@@ -128,11 +131,11 @@ def one(kind: str, count: int, runners: int, iterations: int) -> None:
     config.training(train_batch_size_per_learner=400, minibatch_size=400, num_epochs=1)
     plain = config.copy()
     algorithm = (with_kit if kind == KIT else by_itself)(config, count).build_algo()
+    time.sleep(2)
+    built, peak, seconds = measure().total, 0, []
     if kind == KIT:
         names = [f"main-{number}" for number in range(min(count, MAX_OPEN))]
         algorithm.env_runner_group.foreach_env_runner(partial(read, names=names))
-    time.sleep(2)
-    built, peak, seconds = measure(), 0, []
     for _ in range(iterations):
         began = time.process_time()
         algorithm.train()
@@ -140,7 +143,7 @@ def one(kind: str, count: int, runners: int, iterations: int) -> None:
         peak = max(peak, measure().total)
     plan = predict_memory(with_kit(plain, count))[kind == RLLIB]
     idle = sum(item.nbytes for item in plan.items if item.is_idle and "runner" not in item.places)
-    found = (built.total - before, plan.built - idle), (peak - before, plan.peak - idle)
+    found = (built - before, plan.built - idle), (peak - before, plan.peak - idle)
     sizes = "".join(f"{measured / MB:10.0f} ({predicted / MB:5.0f})" for measured, predicted in found)
     print(f"{kind:6}{count:10}{runners:9}{sizes}{np.median(seconds):12.2f}", flush=True)
 

@@ -67,9 +67,7 @@ def evaluate(
     """
     if not isinstance(config, AnyEnvConfig) or config.seating is None:
         raise TypeError(f"config is a {type(config).__name__}; it must be what add_league returned")
-    wanted = [_player(config, text) for text in checked_list("players", players)]
-    if len(wanted) < 2 or len(set(wanted)) < len(wanted):
-        raise ValueError(f"players is {shown(players)}; it must have at least two players, each of them once")
+    wanted = _listed(config, checked_list("players", players, str))
     episodes = whole_number("episodes", episodes, 1, LARGEST_SEED)
     seed = whole_number("seed", seed, 0, LARGEST_SEED - episodes)
     fitting = _fitting(config, config.seating, wanted)
@@ -117,18 +115,17 @@ def _randomness_kept() -> Iterator[None]:
 # ---- who plays -------------------------------------------------------------------------------------------
 
 
-def _player(config: AnyEnvConfig, text: Any) -> Player:
-    """Return the player of a text; ValueError unless the configuration has such."""
-    player = Player.parse(text, env="")
+def _listed(config: AnyEnvConfig, given: Sequence[str]) -> list[Player]:
+    """Return the players of texts; ValueError unless they are snapshots of the store, or bots."""
     pool = next(iter(pools_of(config).values())).model_config
-    if player.kind == "trainable":
-        raise ValueError(f"players has {text!r}, which is still learning; it must be a snapshot or a bot")
-    there_are = list(pool["bots"]) if player.kind == "bot" else pool["store"].names()
-    if player.name not in there_are:
-        where = "config" if player.kind == "bot" else f"store {pool['store'].path}"
-        names = ", ".join(there_are) or "none"
-        raise ValueError(f"players has {text!r}; the {player.kind}s of the {where} are {names}")
-    return player
+    known = {f"bot:{name}": Player("bot", name) for name in pool["bots"]}
+    known |= {f"snapshot:{name}": Player("snapshot", name) for name in pool["store"].names()}
+    for text in given:
+        if text not in known:
+            raise ValueError(f"players has {shown(text)}; each must be one of {', '.join(known)}")
+    if len(set(given)) < max(2, len(given)):
+        raise ValueError(f"players is {shown(given)}; it must have at least two players, each of them once")
+    return [known[text] for text in given]
 
 
 def _fitting(config: AnyEnvConfig, seating: Seating, players: Sequence[Player]) -> list[tuple[Player, ...]]:

@@ -20,7 +20,7 @@ from territorial.nets.frozen import MAX_OPEN, mapped
 IMPORTS, SHARING, SERVICES = 290 * MB, 160 * MB, 380 * MB
 """Of the driver once it has imported everything; of another process, which shares libraries and was one of
 Ray's idle ones; of Ray's own processes, idle ones among them."""
-AT_WORK, LEARNING = 72 * MB, 25 * MB
+AT_WORK, LEARNING = 76 * MB, 25 * MB
 """Of RLlib and PyTorch once they do something, and on top when they learn. These numbers and the copies
 below are measured: benchmarks/rllib/any_env.py."""
 EVERYWHERE: tuple[Place, ...] = "driver", "runner", "learner"
@@ -96,7 +96,7 @@ def _plan(config: Any, *, is_alone: bool) -> Plan:
             Item("minibatch", (learner,), "training", 2 * rows * kept, f"2 x {rows:,} x {kept:,} bytes"),
             Item("gradients, Adam", (learner,), "training", ADAM * learned, f"{ADAM} x {learned:,} bytes"),
             Item("learning", (learner,), "training", LEARNING, "RLlib's and PyTorch's own"),
-            Item("weights, sent", ("driver",), "training", modules, whole),
+            Item("weights, sent", ("driver",), "training", modules * 3 // 2, f"1.5 x {whole}"),
         ),
     )
 

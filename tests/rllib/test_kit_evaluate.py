@@ -278,25 +278,25 @@ def test_ctrl_c_returns_what_has_been_played(config, monkeypatch):
 
 BAD = {
     "config": ({"config": PPOConfig()}, TypeError, "config is a PPOConfig; it must be what add_league"),
-    "no text": ({"players": [1, 2]}, TypeError, "a player is 1; it must be a string"),
-    "no player": ({"players": ["main", "bot:some"]}, ValueError, "a player is 'main'; it must be KIND:NAME"),
-    "one": ({"players": ["bot:some"]}, ValueError, "players is ['bot:some']; it must have at least two"),
-    "twice": (
-        {"players": ["bot:some"] * 2},
+    "no text": ({"players": [1, 2]}, TypeError, "players[0] is 1; it must be of the type str"),
+    "no player": (
+        {"players": ["main", "bot:some"]},
         ValueError,
-        "it must have at least two players, each of them once",
+        "players has 'main'; each must be one of",
     ),
+    "one": ({"players": ["bot:some"]}, ValueError, "it must have at least two players"),
+    "twice": ({"players": ["bot:some"] * 2}, ValueError, "at least two players, each of them once"),
     "no bot": (
         {"players": ["bot:x", "bot:some"]},
         ValueError,
-        "players has 'bot:x'; the bots of the config are none, some, more, most, fails",
+        "each must be one of bot:none, bot:some",
     ),
-    "no snapshot": (
-        {"players": ["snapshot:x", "bot:some"]},
+    "no snapshot": ({"players": ["snapshot:x", "bot:some"]}, ValueError, "snapshot:main-1, snapshot:other"),
+    "learner": (
+        {"players": ["trainable:main", "bot:some"]},
         ValueError,
-        "are blind, main-0, main-1, other",
+        "has 'trainable:main'; each must",
     ),
-    "learner": ({"players": ["trainable:main", "bot:some"]}, ValueError, "'trainable:main', which is still"),
     "class": (
         {"players": ["snapshot:other", "bot:some"]},
         ValueError,
