@@ -2,6 +2,7 @@
 
 from threading import Event, current_thread, main_thread
 
+import gymnasium as gym
 import pytest
 from ray.rllib.algorithms.ppo import PPOConfig
 
@@ -45,6 +46,8 @@ def test_weights_and_what_backpropagation_keeps_are_counted(tmp_path):
         assert weights == weights_of((seen, width, acts))
         # Two paths keep their inputs, what tanh gave, and that as the input of the next layer.
         assert kept == 2 * 4 * (seen + 2 * width)
+    spec, acts = config.rl_module_spec.rl_module_specs["third"], config.spaces["third"][1]
+    assert sizes_of(spec, gym.spaces.Discrete(7), acts)[1] == 0
 
 
 @pytest.mark.parametrize("algorithm", kit.ALGORITHMS)
