@@ -128,6 +128,19 @@ class AnyEnvRunner(LeagueEnvRunner):
         return found
 
 
+class OrderRows(ConnectorV2):
+    """Puts rows in the order of their agents: RLlib takes it from sets, and every process has its own."""
+
+    def __call__(self, *, rl_module: Any, batch: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Return ``batch``, whose columns all have the same order."""
+        return {
+            column: rows
+            if column in rl_module
+            else dict(sorted(rows.items(), key=lambda row: str(row[0][1])))
+            for column, rows in batch.items()
+        }
+
+
 class AnyEnvConfig(LeagueAlgorithmConfig):
     """The part that configurations for leagues of any environment share; ``add_league`` makes one."""
 
@@ -174,6 +187,7 @@ class AnyEnvConfig(LeagueAlgorithmConfig):
                     "present state makes of observations, and not what they saw when they were frozen"
                 )
         pipeline.insert_after(AddObservationsFromEpisodesToBatch, AddPlayers())
+        pipeline.insert_after(AddPlayers, OrderRows())
         return pipeline
 
 

@@ -285,7 +285,12 @@ def records_of(attempt: Attempt) -> Iterator[list[Any]]:
 
 
 def cause(error: Exception) -> str:
-    """Return the cause of an error in one line, with its last place outside libraries, if any."""
+    """Return the cause of an error in one line, with its last place outside libraries, if any.
+
+    An error without a text, such as RLlib's for one of an environment, stands for what caused it.
+    """
+    if not str(error) and isinstance(error.__cause__, Exception):
+        return cause(error.__cause__)
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if not any(map(Path(frame.filename).is_relative_to, LIBRARIES))]
     place = (own or frames)[-1]

@@ -190,8 +190,9 @@ def test_places_payoffs_and_standings_are_those_of_an_own_reckoning(config, caps
     assert (lines[1].split()[0], lines[-1]) == ("bot:most", "26 games")
 
 
-def test_nothing_depends_on_where_games_are_played_and_on_what_was_drawn_before(config):
-    players = ["snapshot:main-0", "snapshot:main-1", "bot:some", "bot:more"]
+@pytest.mark.parametrize("bots", [["bot:some", "bot:more"], []])
+def test_nothing_depends_on_where_games_are_played_and_on_what_was_drawn_before(bots, config):
+    players = ["snapshot:main-0", "snapshot:main-1", *bots]
     states = random.getstate(), torch.get_rng_state(), torch.get_num_threads()
     alone = evaluate(config, players, 12)
     assert states[0] == random.getstate()
@@ -259,6 +260,20 @@ def test_what_was_played_before_a_player_failed_is_kept(processes, config):
     kept = stopped.value.result
     assert not kept.is_complete
     assert len(kept.records) in range(1, 6)
+
+
+def test_an_environment_that_fails_is_named(config, monkeypatch):
+    step, calls = Sums.step, []
+
+    def broken(self, actions):
+        calls.append(actions)
+        if len(calls) > 10:
+            raise ArithmeticError("no board")
+        return step(self, actions)
+
+    monkeypatch.setattr(Sums, "step", broken)
+    with pytest.raises(StoppedError, match=r"ArithmeticError: no board \(.*test_kit_evaluate.py"):
+        evaluate(config, ["bot:some", "bot:more"], 9)
 
 
 def test_ctrl_c_returns_what_has_been_played(config, monkeypatch):
