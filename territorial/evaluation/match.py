@@ -35,7 +35,6 @@ class Ranking(Standings):
     """
 
     records: tuple[GameRecord, ...]
-    _beats_elsewhere = "--json or --plots"
 
     def __init__(self, contest: Contest, records: Sequence[GameRecord]) -> None:
         super().__init__(records, is_complete=len(records) == contest.games)

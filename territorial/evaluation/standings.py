@@ -24,9 +24,6 @@ class Standings:
 
     """
 
-    _beats_elsewhere = "its beats"
-    """Where the matrix of placements is that is too wide for a text."""
-
     def __init__(self, records: Sequence[PlacedGame], *, is_complete: bool) -> None:
         self.records = tuple(records)
         self.is_complete = is_complete
@@ -103,7 +100,7 @@ class Standings:
         if len(order) == 1:
             return []
         if len(order) > 12:  # too wide to print
-            return [f"how often one comes in before another: see {self._beats_elsewhere}"]
+            return ["how often one comes in before another: see --json or --plots, and beats in Python"]
         index, width = [self.players.index(name) for name in order], max(map(len, order)) + 2
         shown = [[f"{100 * share:.0f}" for share in row] for row in self.beats[np.ix_(index, index)]]
         lines = [
