@@ -42,10 +42,10 @@ def evaluate(
     """Return how snapshots and bots of a league do against each other in the league's environment.
 
     The games are played by RLlib's env runner in processes that have the pools, and neither a learner nor
-    Ray. Players are dealt evenly: however many games there are, no player has had a seat more than once
-    more often than another one that fits it. Game k has the seed ``seed`` + k, from which Python, numpy,
-    PyTorch and the environment draw. So where these determine it, and bots remember nothing of earlier games,
-    the result is the same in any number of processes.
+    Ray. Players are dealt evenly: the numbers of games that two players have had at a seat differ by at most
+    one, if both fit it. Game k has the seed ``seed`` + k, from which Python, numpy, PyTorch and the
+    environment draw. So where these determine it, and bots remember nothing of earlier games, the result is
+    the same in any number of processes. Games that do not count, as ``outcome`` says, are left out.
 
     Args:
         config: what ``add_league`` returned, or the ``config`` of an algorithm that was built from it.
