@@ -15,8 +15,10 @@ if TYPE_CHECKING:  # editors and type checkers do not run __getattr__
     from rllib_adapters.configuration import configure, configure_league
     from rllib_adapters.envs.single import TerritorialTeamsEnv, team_groups
     from rllib_adapters.league.control import freeze, outcomes_of, policy_of, set_league
+    from rllib_adapters.league.evaluate import evaluate
     from rllib_adapters.league.kit import add_league
     from rllib_adapters.league.line_up import Ended
+    from rllib_adapters.league.memory import predict_memory
     from rllib_adapters.league.pool import Bot
     from rllib_adapters.league.shared_store import SharedStore
     from rllib_adapters.modules.board import BoardModule
@@ -30,9 +32,11 @@ __all__ = [
     "add_league",
     "configure",
     "configure_league",
+    "evaluate",
     "freeze",
     "outcomes_of",
     "policy_of",
+    "predict_memory",
     "set_league",
     "team_groups",
 ]
@@ -46,9 +50,11 @@ _HOMES = {
     "add_league": "rllib_adapters.league.kit",
     "configure": "rllib_adapters.configuration",
     "configure_league": "rllib_adapters.configuration",
+    "evaluate": "rllib_adapters.league.evaluate",
     "freeze": "rllib_adapters.league.control",
     "outcomes_of": "rllib_adapters.league.control",
     "policy_of": "rllib_adapters.league.control",
+    "predict_memory": "rllib_adapters.league.memory",
     "set_league": "rllib_adapters.league.control",
     "team_groups": "rllib_adapters.envs.single",
 }

@@ -2,8 +2,9 @@
 """Memory and speed of a league of another environment, with and without ``add_league``.
 
 MAgent2's ``battle`` on 16 x 16 cells, two armies of 6 agents, 4 games in a process, two layers of 256
-(288,022 parameters), of every second snapshot 128; an iteration has 400 steps. By itself RLlib has a module
-for every snapshot. Each line is a process of its own; an MB is 2**20 bytes, over what it took after imports::
+(288,022 parameters); an iteration has 400 steps. By itself RLlib has a module for every snapshot. Each line
+is a process of its own; an MB is 2**20 bytes, over what it took after imports, and in brackets what
+``predict_memory`` says. In iterations runners have read as many snapshots as they keep open::
 
     pip install magent2
     python benchmarks/rllib/any_env.py --snapshots 1 32 300
@@ -16,6 +17,7 @@ import sys
 import tempfile
 import time
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,13 +33,15 @@ from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
 from ray.rllib.env.wrappers.pettingzoo_env import ParallelPettingZooEnv
 from ray.tune.registry import register_env
 
-from rllib_adapters import add_league
+from rllib_adapters import add_league, predict_memory
 from rllib_adapters.league.control import of_spaces
 from territorial.league import League, LeagueConfig, Learner, Manifest, Opponents, SnapshotStore
 from territorial.memory.measure import measure
+from territorial.memory.plan import MB
+from territorial.nets.frozen import MAX_OPEN
 
 KIT, RLLIB = "kit", "rllib"
-WIDTH, MB = 256, 2**20
+WIDTH = 256
 
 
 class Net(TorchRLModule, ValueFunctionAPI):
@@ -68,22 +72,23 @@ def side_of(agent: str) -> str:
     return agent.split("_")[0]
 
 
-def spec_of(number: int) -> RLModuleSpec:
-    """Return the module of a snapshot; 0 is that of the learner."""
-    return RLModuleSpec(module_class=Net, model_config={"width": WIDTH if number % 2 == 0 else WIDTH // 2})
+def new_spec() -> RLModuleSpec:
+    """Return the module of the learner, or of a snapshot."""
+    return RLModuleSpec(module_class=Net, model_config={"width": WIDTH})
 
 
 def with_kit(config: PPOConfig, count: int) -> Any:
     """Return the configuration of a league with so many snapshots."""
     main = Learner(name="main", opponents=(Opponents(seats=1, strategy="uniform"),))
-    league = League(LeagueConfig(env="battle", num_players=2, learners=(main,), shuffle=True), rated=False)
+    rules = LeagueConfig(env="battle", num_players=2, learners=(main,), shuffle=True, capacity=max(2, count))
+    league = League(rules, rated=False)
     folder, env = tempfile.mkdtemp(), battle()
     own = add_league(config, league, folder, modules={"main": (Net, {"width": WIDTH})}, seat_of=side_of)
     seen, acts = env.get_observation_space("red_0"), env.get_action_space("red_0")
     own.league_callback.run = run = "measured"
     store = SnapshotStore(folder)
     for number in range(count):
-        spec = spec_of(number)
+        spec = new_spec()
         spec.observation_space, spec.action_space = seen, acts
         about = {"architecture": "Net", "settings": spec.model_config, "metadata": {"run": run}}
         weights = {key: part.numpy() for key, part in spec.build().state_dict().items()}
@@ -96,7 +101,7 @@ def with_kit(config: PPOConfig, count: int) -> Any:
 def by_itself(config: PPOConfig, count: int) -> Any:
     """Return the configuration of RLlib with a module for every snapshot."""
     names = [f"main-{number}" for number in range(count)]
-    specs = {"main": spec_of(0), **{name: spec_of(number) for number, name in enumerate(names)}}
+    specs = {name: new_spec() for name in ("main", *names)}
 
     def module_of(agent: str, episode: Any, **_: Any) -> str:
         drawn = hash(episode.id_)
@@ -104,6 +109,15 @@ def by_itself(config: PPOConfig, count: int) -> Any:
 
     config.multi_agent(policies=set(specs), policy_mapping_fn=module_of, policies_to_train=["main"])
     return config.rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs=specs))
+
+
+def read(runner: Any, names: list[str]) -> None:
+    """Have a runner open and read snapshots."""
+    for pool in runner.pools().values():
+        pool.opponents.keep(names, names)
+        for snapshot in pool.opponents._open.values():
+            for weights in snapshot.weights.values():
+                weights.sum()
 
 
 def one(kind: str, count: int, runners: int, iterations: int) -> None:
@@ -115,16 +129,22 @@ def one(kind: str, count: int, runners: int, iterations: int) -> None:
     config = PPOConfig().environment("battle")
     config.env_runners(num_env_runners=runners, num_envs_per_env_runner=4)
     config.training(train_batch_size_per_learner=400, minibatch_size=400, num_epochs=1)
+    plain = config.copy()
     algorithm = (with_kit if kind == KIT else by_itself)(config, count).build_algo()
     time.sleep(2)
-    built, peak, seconds = measure(), 0, []
+    built, peak, seconds = measure().total, 0, []
+    if kind == KIT:
+        names = [f"main-{number}" for number in range(min(count, MAX_OPEN))]
+        algorithm.env_runner_group.foreach_env_runner(partial(read, names=names))
     for _ in range(iterations):
         began = time.process_time()
         algorithm.train()
         seconds.append(time.process_time() - began)
         peak = max(peak, measure().total)
-    held = (built.total - before, peak - before, built.held)
-    sizes = "".join(f"{size / MB:13.0f}" for size in held)
+    plan = predict_memory(with_kit(plain, count))[kind == RLLIB]
+    idle = sum(item.nbytes for item in plan.items if item.is_idle and "runner" not in item.places)
+    found = (built - before, plan.built - idle), (peak - before, plan.peak - idle)
+    sizes = "".join(f"{measured / MB:10.0f} ({predicted / MB:5.0f})" for measured, predicted in found)
     print(f"{kind:6}{count:10}{runners:9}{sizes}{np.median(seconds):12.2f}", flush=True)
 
 
@@ -142,8 +162,7 @@ def main() -> None:
         warnings.filterwarnings("ignore")
         one(given.one, given.snapshots[0], given.runners, given.iterations)
         return
-    heads = "built MB", "peak MB", "of no file"
-    print(f"{'snapshots':>16}{'runners':>9}{''.join(f'{head:>13}' for head in heads)}{'CPU seconds':>12}")
+    print(f"{'snapshots':>16}{'runners':>9}{'built MB':>18}{'peak MB':>18}{'CPU seconds':>12}")
     for count in given.snapshots:
         for kind in (KIT, RLLIB):
             options = ["--snapshots", str(count), "--runners", str(given.runners)]

@@ -16,8 +16,10 @@ from ray.tune.result import TRIAL_INFO
 from rllib_adapters import ray_private
 from rllib_adapters.league.control import check_snapshots
 from rllib_adapters.league.learners import WholeStates
+from rllib_adapters.league.memory import check_memory
 from rllib_adapters.league.pool import check_store, store_of
 from territorial.league import SnapshotStore
+from territorial.memory.guard import MemoryGuard
 
 LEAGUE = "league"
 """The part of an algorithm's state, and of its results, that is the league's."""
@@ -52,6 +54,7 @@ class LeagueAlgorithm(Algorithm):
         self.config.__dict__.update(is_in_algorithm=True, league_callback=None)
         self.league_callback = config.league_callback
         try:
+            check_memory(self.config)
             self._take_store()
             super().setup(config)
             self.config.prepare(self)
@@ -81,7 +84,8 @@ class LeagueAlgorithm(Algorithm):
         if self.league_callback is not None:
             self.league_callback.lock_store()
         check_snapshots(self.config, self.config.table)
-        result = super().step()
+        with MemoryGuard(self.config.memory):
+            result = super().step()
         if self.league_callback is not None:
             result[LEAGUE] = self.league_callback.update(self, self.iteration + 1)
         return result

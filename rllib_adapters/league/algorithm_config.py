@@ -29,6 +29,8 @@ class LeagueAlgorithmConfig(AlgorithmConfig):
         super().__init__(algo_class=algo_class or self.algorithm)
         self.league_callback: Any = None
         """The ``LeagueCallback`` of a run that is to begin; None: there is no league."""
+        self.memory = 0
+        """Bytes that all processes may hold; 0: there is no limit."""
         self.is_in_algorithm = False
         """True in the copy that one of this package's algorithms was built with."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.algorithms.appo import APPO, APPOConfig
 from ray.rllib.algorithms.impala import IMPALA, IMPALAConfig
@@ -14,9 +15,11 @@ from ray.rllib.algorithms.ppo import PPO, PPOConfig
 from ray.rllib.connectors.common import AddObservationsFromEpisodesToBatch
 from ray.rllib.connectors.connector_v2 import ConnectorV2
 from ray.rllib.env.multi_agent_episode import MultiAgentEpisode
+from ray.rllib.utils.debug import update_global_seed_if_necessary
 
 from rllib_adapters.league.algorithm import LeagueAlgorithm
 from rllib_adapters.league.algorithm_config import LeagueAlgorithmConfig, check_targets
+from rllib_adapters.league.control import of_spaces
 from rllib_adapters.league.learners import (
     LeagueAPPOLearner,
     LeagueIMPALALearner,
@@ -27,6 +30,7 @@ from rllib_adapters.league.line_up import LEARNS, MODULES, SEATS, Ended, Seating
 from rllib_adapters.league.pool import PLAYERS, AddPlayers
 from rllib_adapters.league.runner import MOST, LeagueEnvRunner, drop_agents
 from territorial.evaluation.outcome import Outcome
+from territorial.league import Group, LineUpDistribution, Player
 from territorial.league.seating import LineUps
 
 
@@ -85,6 +89,32 @@ class AnyEnvRunner(LeagueEnvRunner):
         if outcome is not None:
             self._outcomes.append(outcome)
 
+    def play(self, seats: Sequence[Player], seed: int) -> Outcome | None:
+        """Return how a game of these players ends, None: it does not count; games before it change nothing.
+
+        Python, numpy, PyTorch and the environment are seeded, and stay so.
+        """
+        groups = [Group(1, {player: 1.0}) for player in seats]
+        self.config.set_table(LineUpDistribution(groups))
+        for name, pool in self.pools().items():  # opened before seeding, as to build networks draws numbers
+            own = {
+                player.name
+                for player, its in zip(seats, self.config.seating.pools, strict=True)
+                if its == name and player.kind == "snapshot"
+            }
+            pool.opponents.keep(own, pool.opponents.names)
+        self._seed = seed
+        update_global_seed_if_necessary(seed=seed)
+        torch.manual_seed(seed)
+        for pool in self.pools().values():
+            pool.draw_anew()
+        self.sample(num_episodes=1)
+        self.get_metrics()  # else it keeps the episode
+        ended = next(iter(self.take_outcomes()), None)
+        if isinstance(ended, ValueError):
+            raise ended
+        return ended
+
     def take_outcomes(self) -> list[Outcome | ValueError]:
         """Return how games ended since the last call, and forget them; an error where it is not known."""
         taken = list(self._outcomes)
@@ -106,6 +136,19 @@ class AnyEnvRunner(LeagueEnvRunner):
         return found
 
 
+class OrderRows(ConnectorV2):
+    """Puts rows in the order of their agents: RLlib takes it from sets, and every process has its own."""
+
+    def __call__(self, *, rl_module: Any, batch: dict[str, Any], **_: Any) -> dict[str, Any]:
+        """Return ``batch``, whose columns all have the same order."""
+        return {
+            column: rows
+            if column in rl_module
+            else dict(sorted(rows.items(), key=lambda row: str(row[0][1])))
+            for column, rows in batch.items()
+        }
+
+
 class AnyEnvConfig(LeagueAlgorithmConfig):
     """The part that configurations for leagues of any environment share; ``add_league`` makes one."""
 
@@ -117,8 +160,10 @@ class AnyEnvConfig(LeagueAlgorithmConfig):
         """What draws the players of games now."""
         self.seating: Seating | None = None
         """The seats of games."""
-        self.module_spaces: dict[str, dict[str, str]] = {}
-        """By module, what manifests say of its spaces."""
+        self.spaces: dict[str, tuple[Any, Any]] = {}
+        """By module, pools among them, the spaces of observations and actions of its agents."""
+        self.capacity = 0
+        """Snapshots that the league keeps."""
         self.module_weights: dict[str, tuple[str, ...]] = {}
         """By module, the names of the weights that snapshots have."""
 
@@ -134,7 +179,7 @@ class AnyEnvConfig(LeagueAlgorithmConfig):
 
     def spaces_of(self, module: str) -> dict[str, str]:
         """Return what manifests of snapshots of a module say of its spaces."""
-        return self.module_spaces[module]
+        return of_spaces(*self.spaces[module])
 
     def validate(self) -> None:
         """Raise ValueError, too, for several learner processes; called by RLlib."""
@@ -155,6 +200,7 @@ class AnyEnvConfig(LeagueAlgorithmConfig):
                     "present state makes of observations, and not what they saw when they were frozen"
                 )
         pipeline.insert_after(AddObservationsFromEpisodesToBatch, AddPlayers())
+        pipeline.insert_after(AddPlayers, OrderRows())
         return pipeline
 
 

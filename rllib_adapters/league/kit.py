@@ -24,7 +24,7 @@ from rllib_adapters.league.control import of_spaces
 from rllib_adapters.league.learners import LeagueLearner
 from rllib_adapters.league.line_up import Ended, Seating, by_returns, module_of_agent
 from rllib_adapters.league.pool import Bot, LeaguePool, build_module, store_of
-from territorial.config.validation import shown
+from territorial.config.validation import shown, whole_number
 from territorial.league import League, LeagueConfig, Manifest, SnapshotStore
 from territorial.league.bot_names import GAME
 
@@ -43,6 +43,7 @@ def add_league(
     seat_of: SeatOf | None = None,
     outcome: Callable[[Ended], Sequence[float] | None] | None = None,
     architectures: Sequence[type[TorchRLModule]] = (),
+    memory: int | None = None,
 ) -> AnyEnvConfig:
     """Return a copy of an algorithm's configuration that plays a league in its environment.
 
@@ -70,6 +71,9 @@ def add_league(
             None, so that the episode does not count. Default None: the sum of the rewards of a seat's agents.
         architectures: further classes of modules, of which there are snapshots in the store. No other class
             is ever built for one; default ().
+        memory: bytes that all processes of this machine may hold. The prediction of ``predict_memory`` is
+            checked when the algorithm is built: ValueError. Every ``train()`` is ended before they hold more:
+            BudgetError, with a table of who holds what. Default None: there is no limit.
 
     Raises:
         TypeError: for modules that are not in PyTorch, and bots that are no ``Bot``.
@@ -102,7 +106,8 @@ def add_league(
     if base is not config.get_default_learner_class():
         own.learners(learner_class=type(f"League{base.__name__}", (LeagueLearner, base), {}))
     league.freeze_first()
-    own.module_spaces = {name: of_spaces(*spaces) for name, spaces in places.learners.items()}
+    own.spaces, own.capacity = {**places.learners, **places.pools}, league.config.capacity
+    own.memory = 0 if memory is None else whole_number("memory", memory, 1)
     own.seating = Seating(places.seats, places.pool_of, outcome or by_returns)
     own.line_ups = league.table()
     own.league_callback = LeagueCallback(league, store)
@@ -192,8 +197,7 @@ def _check_unset(config: AlgorithmConfig) -> None:
 
 def _spaces_by_agent(config: AlgorithmConfig) -> dict[Any, Spaces]:
     """Return the spaces of all agents of an environment, in the order of their sorted names."""
-    make = _global_registry.get(ENV_CREATOR, config.env) if isinstance(config.env, str) else config.env
-    env = make(EnvContext(dict(config.env_config), worker_index=0))
+    env = creator_of(config)(EnvContext(dict(config.env_config), worker_index=0))
     try:
         whole = getattr(env, "unwrapped", env)
         agents = list(getattr(whole, "possible_agents", None) or ())
@@ -211,6 +215,11 @@ def _spaces_by_agent(config: AlgorithmConfig) -> dict[Any, Spaces]:
         if not all(isinstance(space, gym.Space) for space in spaces):
             raise ValueError(f"agent {agent!r} has the spaces {spaces}; each must be a gymnasium space")
     return found
+
+
+def creator_of(config: AlgorithmConfig) -> Callable[[EnvContext], Any]:
+    """Return what makes the environment of an algorithm."""
+    return _global_registry.get(ENV_CREATOR, config.env) if isinstance(config.env, str) else config.env
 
 
 def _seats(agents: Sequence[Any], seat_of: SeatOf | None) -> tuple[tuple[Any, ...], ...]:

@@ -166,7 +166,11 @@ class LeaguePool(PoolModule):
         build = ModuleNetworks(self.model_config["architectures"], self.model_config["spaces"], *spaces)
         self.opponents = FrozenPolicies(store_of(self.model_config["store"]), build)
         super().setup()
-        self._random = np.random.default_rng(int(torch.randint(2**31, ())))  # RLlib seeds PyTorch
+        self.draw_anew()
+
+    def draw_anew(self) -> None:
+        """Let bots draw numbers that follow from the present seed of PyTorch, which RLlib sets."""
+        self._random = np.random.default_rng(int(torch.randint(2**31, ())))
 
     def act(self, batch: Mapping[str, Any]) -> Any:
         """Return the actions of rows, each of its player."""
@@ -199,7 +203,7 @@ def actions_of(name: str, given: Any, count: int, space: Any, *, normalize: bool
     """
     struct = get_base_struct_from_space(space)
     actions = mapped(_of_space, struct, given)
-    found = {len(part) for part in _leaves(actions)}
+    found = {len(part) for part in leaves(actions)}
     if found != {count}:
         raise ValueError(f"the bot {name!r} returned actions for {found} rows; it was asked for {count}")
     chosen = [mapped(lambda part, row=row: part[row], actions) for row in range(count)]
@@ -217,12 +221,13 @@ def _of_space(space: Any, given: Any) -> Any:
     return found.astype(space.dtype) if {found.dtype.kind, space.dtype.kind} == {"f"} else found
 
 
-def _leaves(tree: Any) -> Iterator[Any]:
+def leaves(tree: Any) -> Iterator[Any]:
+    """Yield the leaves of dicts and tuples."""
     if isinstance(tree, Mapping):
         tree = tuple(tree.values())
     if isinstance(tree, tuple):
         for part in tree:
-            yield from _leaves(part)
+            yield from leaves(part)
     else:
         yield tree
 

@@ -15,11 +15,10 @@ from territorial.cli.options import UsageError, blamed_on, explained
 from territorial.engine.seats import LINEUPS
 from territorial.evaluation.charts import PLOTS
 from territorial.evaluation.match import DEFAULT_LINEUP, MAPS, match
-from territorial.evaluation.play import StoppedError
 from territorial.evaluation.plots import check_matplotlib, check_plots
 from territorial.evaluation.record import ResultsError
 from territorial.evaluation.schedule import MOST_GAMES
-from territorial.evaluation.workers import MOST_PROCESSES, Play
+from territorial.evaluation.workers import MOST_PROCESSES, Play, StoppedError
 from territorial.league import SnapshotError, SnapshotStore
 
 JOINED = EntryPoint("joined", "rllib_adapters.cluster:joined", "territorial.cli")

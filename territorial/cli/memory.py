@@ -75,7 +75,7 @@ def run(parsed: argparse.Namespace) -> int:
     setup = setup_of(parsed)
     plans = [predict(setup, form) for form in ([parsed.form] if parsed.form else SHOWN)]
     result = {"setup": dataclasses.asdict(setup), "plans": list(map(as_data, plans))}
-    options.report(parsed, text_of(plans), result)
+    options.report(parsed, text_of(setup, plans), result)
     if parsed.budget is not None:
         (judged,) = (plan for plan in plans if plan.form == (parsed.form or JUDGED))
         judged.check_budget(parsed.budget)
@@ -115,9 +115,8 @@ def as_data(plan: Plan) -> dict[str, Any]:
 # ---- as text -----------------------------------------------------------------------------------------
 
 
-def text_of(plans: list[Plan]) -> str:
+def text_of(setup: Setup, plans: list[Plan]) -> str:
     """Return the sums of all plans side by side, then the amounts of each."""
-    setup = plans[0].setup
     title = (
         f"{setup.height} x {setup.width} cells, {setup.num_players} seats, {setup.frames} frames; "
         f"1 network that learns, {setup.capacity:,} frozen, {setup.bots:,} bots; "

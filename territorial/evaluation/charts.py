@@ -9,7 +9,7 @@ import numpy as np
 
 from territorial.bots import short
 from territorial.evaluation.plots import check_matplotlib, draw_shares, named, save_plots
-from territorial.evaluation.statistics import RecordArrays
+from territorial.evaluation.record_arrays import RecordArrays
 from territorial.typing import Floats
 
 PLOTS = ("beats", "survival", "land")

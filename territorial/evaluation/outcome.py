@@ -5,6 +5,7 @@ one.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +31,21 @@ class Outcome(NamedTuple):
     players: tuple[str, ...]
     places: tuple[float, ...]
     teams: Teams = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacedGame:
+    """A finished game, its players and their places. Lists have an entry a seat, in seat order."""
+
+    game: int
+    """Its number."""
+    seed: int
+    seats: tuple[str, ...]
+    """Who played each seat."""
+    places: tuple[float, ...]
+    """1 is the winner; equals share the mean of their places. With teams those of the teams."""
+    teams: Teams = ()
+    """The team 1..N of each seat; empty without teams."""
 
 
 def team_numbers(teams: Sequence[int] | Ints, seats: int) -> Ints:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from itertools import chain, count
@@ -20,29 +21,15 @@ from territorial.engine.seats import AGENT
 from territorial.engine.vec_game import VecGame, compile_steps
 from territorial.evaluation.places import places_now
 from territorial.evaluation.players import Act, ActingPolicy, Player, in_games, is_acting
-from territorial.evaluation.progress import Progress
+from territorial.evaluation.progress import counted
 from territorial.evaluation.record import FILLED_PERCENT, LAND_EVERY, GameRecord, GameResults, ResultsError
 from territorial.evaluation.schedule import Contest, Scenario, Schedule, ScheduledGame
-from territorial.evaluation.workers import Play, PlayingError, cause
+from territorial.evaluation.workers import Play, PlayingError, StoppedError, cause
 from territorial.files.atomic import check_file
 from territorial.files.locks import one_writer
 from territorial.typing import Bools, Floats, Ints
 
 Result = TypeVar("Result")
-
-
-class StoppedError(PlayingError):
-    """Games could not all be played; ``result`` has the finished ones.
-
-    It is the ``Ranking`` or the ``Evaluation`` of these games.
-    """
-
-    def __init__(self, why: str, result: Any) -> None:
-        super().__init__(why)
-        self.result = result
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (str(self), self.result)
 
 
 def played(
@@ -72,7 +59,10 @@ def played(
                     with elapsed("territorial: compiling the engine") if progress else nullcontext():
                         compile_steps(config)
                 games = chain.from_iterable(play(games_of(schedule), chunks))
-                _keep(results, games, progress)
+                new = results.add(games)
+                if progress:
+                    new = counted(new, schedule.size, len(results.records), _won_by)
+                deque(new, maxlen=0)
         except KeyboardInterrupt:
             pass
         except Exception as error:  # of a player, of where it plays, or of the disk
@@ -81,15 +71,8 @@ def played(
         return summary(results.records)
 
 
-def _keep(results: GameResults, games: Iterable[GameRecord], progress: bool) -> None:
-    line = Progress(results.schedule.size) if progress else None
-    try:
-        for done, record in enumerate(results.add(games), start=len(results.records) + 1):
-            if line is not None:
-                line.show(done, f"last won by {short(record.seats[int(np.argmin(record.places))])}")
-    finally:
-        if line is not None:
-            line.close()
+def _won_by(record: GameRecord) -> str:
+    return f"last won by {short(record.seats[int(np.argmin(record.places))])}"
 
 
 def games_of(schedule: Schedule) -> Callable[[], GamePlayer]:

@@ -2,8 +2,12 @@
 
 import sys
 import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 from territorial._log import is_quiet, is_terminal
+
+Game = TypeVar("Game")
 
 SHOW_EVERY = 2.0
 """Seconds between two lines that stay, where there is no terminal."""
@@ -61,6 +65,19 @@ class Progress:
         left = time_left(played, self._games - self._done, seconds)
         speed = f"{played / seconds:.1f} a second, {left}" if left else ""
         return f"{self._done:,} of {self._games:,} games [{bar:20}]  {speed}  {remark}"
+
+
+def counted(
+    games: Iterable[Game], total: int, done: int = 0, remark: Callable[[Game], str] = lambda _: ""
+) -> Iterator[Game]:
+    """Yield ``games`` while a line on stderr says how many of ``total`` are done, ``done`` of them before."""
+    line = Progress(total)
+    try:
+        for number, game in enumerate(games, start=done + 1):
+            line.show(number, remark(game))
+            yield game
+    finally:
+        line.close()
 
 
 def time_left(done: int, missing: int, seconds: float) -> str:

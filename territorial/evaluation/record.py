@@ -17,7 +17,7 @@ import numpy as np
 from territorial.bots.style import MOST_TICKS
 from territorial.config.validation import checked_list, finite_number, shown, true_or_false, whole_number
 from territorial.constants import LARGEST_SEED, MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS
-from territorial.evaluation.outcome import Teams, team_numbers, team_parts
+from territorial.evaluation.outcome import PlacedGame, team_numbers, team_parts
 from territorial.evaluation.schedule import MATCH, Key, Schedule, ScheduledGame
 from territorial.files.bounded import Bounds, check_fields, differences, open_file, parse_object, whole_lines
 from territorial.typing import Floats
@@ -33,16 +33,9 @@ FILLED_PERCENT = 1
 
 
 @dataclass(frozen=True, kw_only=True)
-class GameRecord:
-    """One finished game. Lists have an entry a seat, in seat order."""
+class GameRecord(PlacedGame):
+    """One finished game of this package. Lists have an entry a seat, in seat order."""
 
-    game: int
-    """Its number."""
-    seed: int
-    seats: tuple[str, ...]
-    """Who played each seat."""
-    places: tuple[float, ...]
-    """1 is the winner; equals share the mean of their places. With teams those of the teams."""
     died: tuple[int, ...]
     """The tick of death, -1 for those who lived to the end."""
     length: int
@@ -57,8 +50,6 @@ class GameRecord:
     """When land was looked at: at its end, and in a match at tick 0 and every LAND_EVERY ticks."""
     land: tuple[tuple[int, ...], ...]
     """All players' cells at each of these ticks."""
-    teams: Teams = ()
-    """The team 1..N of each seat; empty without teams."""
     policy: str = ""
     """The policy that an evaluation tried; empty in a match."""
     scenario: str = MATCH

@@ -1,7 +1,6 @@
-"""Statistics of contests: places and wins with intervals, payoffs, survival."""
+"""Statistics of games: places and wins with intervals, payoffs, ratings."""
 
 import math
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -10,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.evaluation.intervals import Estimate, Z, wilson
-from territorial.evaluation.outcome import team_numbers, team_parts
+from territorial.evaluation.outcome import PlacedGame, team_numbers, team_parts
 from territorial.evaluation.ratings import Rating, Ratings
-from territorial.evaluation.record import GameRecord
 from territorial.typing import Floats
 
 T = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13, 2.12)
@@ -36,13 +34,12 @@ class PlayerSummary(NamedTuple):
     share of all teams, of which a seat of a team of n is an n-th."""
 
 
-class RecordArrays:
-    """Records as arrays: G games, P seats, N players in the order of their names."""
+class PlaceArrays:
+    """Places as arrays: G games, P seats, N players in the order of their names."""
 
-    def __init__(self, records: Sequence[GameRecord]) -> None:
+    def __init__(self, records: Sequence[PlacedGame]) -> None:
         if not records:
             raise ValueError("there are no records of games; there must be at least one")
-        self.records = tuple(records)
         self.players = tuple(sorted({name for record in records for name in record.seats}))
         """Names of all players."""
         index = {name: i for i, name in enumerate(self.players)}
@@ -54,10 +51,6 @@ class RecordArrays:
         """(G, P) the team of the seat; without teams each seat is a team of one."""
         self.parts = np.array([team_parts(row) for row in self.teams])
         """(G, P) which part of its team the seat is. Places and wins are those of teams: seats share them."""
-        self.lengths = np.array([record.length for record in records])
-        """(G,) ticks."""
-        self.ticks = np.array(max(records, key=lambda record: record.length).ticks)
-        """When land was looked at, in the longest game; in all others too, as long as they went on."""
 
     def table(self) -> list[PlayerSummary]:
         """Return how every player did, by mean place.
@@ -67,8 +60,8 @@ class RecordArrays:
         fewer than FEW games, as wide as those of any places there are can be.
         """
         best = (self.places == self.places.min(axis=1, keepdims=True)) * self.parts
-        wins, seats = self._by_player(best / best.sum(axis=1, keepdims=True)), self._by_player()
-        places, held = self._by_player(self.places * self.parts), self._by_player(self.parts)
+        wins, seats = self.by_player(best / best.sum(axis=1, keepdims=True)), self.by_player()
+        places, held = self.by_player(self.places * self.parts), self.by_player(self.parts)
         games, last = len(self.places), int(self.teams.max())
         lines = []
         for i, player in enumerate(self.players):
@@ -106,54 +99,13 @@ class RecordArrays:
         held = [Counter(team for team, _ in {*zip(teams, who, strict=True)}) for teams, who in games]
         return float(np.mean([players > 1 for teams in held for players in teams.values()]))
 
-    def survival(self, ticks: npt.NDArray[np.int64]) -> Floats:
-        """Return (N, len(ticks)), the share of a player's seats that live after so many ticks."""
-        died = np.array([record.died for record in self.records])
-        last = np.where(died < 0, np.iinfo(np.int64).max, died)
-        return np.stack([self._mean_by_player(last > tick) for tick in ticks], axis=1)
-
-    def land(self, ticks: npt.NDArray[np.int64]) -> Floats:
-        """Return (N, len(ticks)), the mean share of the land of a player's seats when last looked at before.
-
-        Games that are over stand.
-        """
-        whole = np.array([record.num_land for record in self.records])[:, None]
-        columns = []
-        for tick in ticks:
-            looks = [record.land[bisect_right(record.ticks, tick) - 1] for record in self.records]
-            columns.append(self._mean_by_player(np.array(looks) / whole))
-        return np.stack(columns, axis=1)
-
-    def shape(self) -> dict[str, Any]:
-        """Return the shape of the games: end of free land, survivors over time, lengths, stalls.
-
-        Who lives at a tick is counted in the games that go on then, and only if half of all do: the few that
-        last longer than others say nothing of the rest.
-        """
-        filled, alive = np.array([record.filled for record in self.records]), {}
-        for tick in (1000, 2000, 4000):
-            died = np.array([record.died for record in self.records if record.length > tick])
-            if 2 * len(died) >= len(self.records):
-                alive[str(tick)] = spread(((died < 0) | (died > tick)).sum(axis=1))
-        return {
-            "games": len(self.records),
-            "neutral_gone": spread(filled[filled >= 0]) if (filled >= 0).any() else None,
-            "alive": alive,
-            "length": spread(self.lengths),
-            "stopped_by_time": float(np.mean([record.is_stopped for record in self.records])),
-        }
-
-    def _by_player(self, values: npt.NDArray[Any] | None = None) -> Floats:
+    def by_player(self, values: npt.NDArray[Any] | None = None) -> Floats:
         """Return (G, N), sums over the seats of each player of ``values`` (G, P), or of ones."""
         games = len(self.who)
         count = len(self.players)
         cells = (np.arange(games)[:, None] * count + self.who).ravel()
         weights = None if values is None else np.asarray(values, np.float64).ravel()
         return np.bincount(cells, weights, games * count).reshape(games, count).astype(np.float64)
-
-    def _mean_by_player(self, values: npt.NDArray[Any]) -> Floats:
-        means: Floats = self._by_player(values).sum(axis=0) / self._by_player().sum(axis=0)
-        return means
 
 
 def students_t(freedom: int) -> float:
@@ -182,7 +134,7 @@ def spread(values: npt.NDArray[Any]) -> dict[str, float]:
     return dict(zip(names, map(float, np.percentile(values, (0, 25, 50, 75, 100))), strict=True))
 
 
-def rate(records: Iterable[GameRecord]) -> dict[str, Rating]:
+def rate(records: Iterable[PlacedGame]) -> dict[str, Rating]:
     """Return the ratings of all players that met another one in these games, as fixed players have them.
 
     Games are taken in an order drawn from a fixed seed, as the last ones move a rating a little more. Between

@@ -50,6 +50,20 @@ class PlayingError(RuntimeError):
     """Games could not be played to their ends; the message is one line on why."""
 
 
+class StoppedError(PlayingError):
+    """Games could not all be played; ``result`` has the finished ones.
+
+    It is such as the ``Ranking`` or the ``Evaluation`` of these games.
+    """
+
+    def __init__(self, why: str, result: Any) -> None:
+        super().__init__(why)
+        self.result = result
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.result)
+
+
 class Processes:
     """Plays chunks in processes of this machine, or in this process if there would be only one.
 
@@ -271,7 +285,12 @@ def records_of(attempt: Attempt) -> Iterator[list[Any]]:
 
 
 def cause(error: Exception) -> str:
-    """Return the cause of an error in one line, with its last place outside libraries, if any."""
+    """Return the cause of an error in one line, with its last place outside libraries, if any.
+
+    An error without a text, such as RLlib's for one of an environment, stands for what caused it.
+    """
+    if not str(error) and isinstance(error.__cause__, Exception):
+        return cause(error.__cause__)
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if not any(map(Path(frame.filename).is_relative_to, LIBRARIES))]
     place = (own or frames)[-1]

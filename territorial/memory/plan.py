@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from territorial.memory.setup import Setup
-
 MB = 2**20
 
 Place = Literal["driver", "runner", "learner", "node"]
@@ -36,16 +34,25 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """The memory of a setup in one form, of all processes on one machine."""
+    """The memory of a league that trains in one form, of all processes on one machine.
+
+    Args:
+        form: how it trains.
+        runners: env runners that are processes of their own.
+        learners: learners that are processes of their own.
+        items: all amounts.
+
+    """
 
     form: str
-    setup: Setup
+    runners: int
+    learners: int
     items: tuple[Item, ...]
 
     @property
     def counts(self) -> dict[Place, int]:
         """How many processes of each kind there are; the machine counts as one."""
-        return {"driver": 1, "runner": self.setup.env_runners, "learner": self.setup.learners, "node": 1}
+        return {"driver": 1, "runner": self.runners, "learner": self.learners, "node": 1}
 
     def of_one(self, place: Place, phase: Phase) -> int:
         """Return the bytes that a phase takes in one process of a kind, or once on the machine."""
@@ -81,7 +88,7 @@ class Plan:
             parts = ", ".join(f"{item.name} {in_mb(self.of_item(item))}" for item in largest)
             raise BudgetError(
                 f"the league needs {in_mb(self.peak)} ({self.form}); the budget is {in_mb(budget)}. "
-                f"Most is taken by: {parts}. `territorial info memory` shows all of it."
+                f"Most is taken by: {parts}"
             )
 
 

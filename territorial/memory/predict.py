@@ -47,7 +47,7 @@ def predict(setup: Setup, form: str) -> Plan:
     if form == MIXED:
         seats = {"packed": setup.agent_seats - setup.pair_seats, "pairs": setup.pair_seats}
     own = _onehot(setup) if form == ONE_HOT else _new_stack(setup, _seen(setup, seats))
-    return Plan(form, setup, tuple(_idle(setup, form) + own))
+    return Plan(form, setup.env_runners, setup.learners, tuple(_idle(setup, form) + own))
 
 
 def _idle(setup: Setup, form: str) -> list[Item]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -238,6 +239,17 @@ def device_of(rows: Any) -> torch.device:
     while not isinstance(rows, Tensor):
         rows = next(iter(rows.values() if isinstance(rows, Mapping) else rows))
     return rows.device
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let PyTorch use one thread: sums are the same then, and the other cores play other games."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def portions_of(network: FrozenNetwork, rows: Any, counts: Sequence[int]) -> Iterator[Any]:

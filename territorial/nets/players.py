@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -20,6 +19,7 @@ from territorial.engine.vec_game import VecGame
 from territorial.evaluation.players import SNAPSHOT
 from territorial.league import SnapshotError, SnapshotStore
 from territorial.nets.board_policy import MakeTrunk, ReferenceTrunk
+from territorial.nets.frozen import one_thread
 from territorial.nets.frozen_seats import FrozenSeats
 from territorial.nets.pair_policy import READS, make_pair_rows
 from territorial.observation import pair_columns
@@ -106,7 +106,7 @@ class SnapshotPolicy:
 
         def act(game: VecGame, games: Ints, seats: Ints) -> npt.NDArray[Any]:
             (rows, targets), numbers = see(game, games, seats), _numbers(game, games, seats)
-            with _one_thread():
+            with one_thread():
                 actions = policies.act([self.name] * len(games), rows, numbers).numpy()
             return (
                 actions
@@ -125,7 +125,7 @@ class SnapshotPolicy:
 
         def probabilities(game: VecGame, games: Ints, seats: Ints) -> npt.NDArray[Any]:
             rows, targets = see(game, games, seats)
-            with _one_thread():
+            with one_thread():
                 found = policies.probabilities([self.name] * len(games), rows).numpy()
             if np.isnan(found).any():
                 raise SnapshotError(
@@ -199,14 +199,3 @@ def _numbers(game: VecGame, games: Ints, seats: Ints) -> Tensor:
     view = View(game.blocks, game.config, games, seats)
     words = np.stack([view.draw(index) for index in DRAWS], axis=1)
     return torch.from_numpy((words >> np.uint64(11)).astype(np.float64) * 2.0**-53)
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Let PyTorch use one thread: sums are the same then, and the other cores play other games."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)

@@ -167,14 +167,8 @@ def test_a_game_is_watched_again_and_played_on_from_a_moment_of_it(open_page, tm
         assert tab.evaluate("page.film.header.title").endswith("from tick 50, game 2")
         for _ in range(10):
             tick = tab.evaluate("page.game.now.tick")
-            tab.evaluate(
-                "page.game.attack((page.game.now.openings.find(({ reason }) => !reason) ?? { owner: 0 }).owner)"
-            )
-            press(
-                tab,
-                "h",
-                until=f"page.game.now.tick > {tick} || page.game.now.is_over || !page.game.now.is_alive",
-            )
+            tab.evaluate("page.game.attack(page.game.now.openings.find((one) => !one.reason)?.owner ?? 0)")
+            press(tab, "h", until=f"page.game.now.tick > {tick} || !page.game.now.is_alive")
         tab.evaluate("page.game.setPace(1000)")
         soon(tab, "page.film.isComplete && element('ending').open")
         branch = Replay.load(text_of(tab, "#ending code"))

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, match
-from territorial.evaluation.play import StoppedError
+from territorial.evaluation.workers import StoppedError
 from territorial.files import locks
 from territorial.files.atomic import naming, sync_folder
 from territorial.files.locks import InUseError, locked, one_writer

@@ -11,8 +11,8 @@ import pytest
 from territorial import GameConfig, Scenario
 from territorial.evaluation.evaluate import METRICS, Evaluation
 from territorial.evaluation.record import GameRecord, GameResults, ResultsError, bounds_of
+from territorial.evaluation.record_arrays import RecordArrays
 from territorial.evaluation.schedule import Contest, Schedule
-from territorial.evaluation.statistics import RecordArrays
 from territorial.league import LineUpDistribution
 from tests.hostile.mutate import mutated, mutated_json
 from tests.hostile.support import MB, amounts, assert_loads_or_refused, needs_pipes, nested, peak_of

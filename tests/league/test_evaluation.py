@@ -9,9 +9,8 @@ import pytest
 import territorial
 from territorial import GameConfig, Scenario, evaluate
 from territorial.evaluation.evaluate import Evaluation
-from territorial.evaluation.play import StoppedError
 from territorial.evaluation.record import ResultsError
-from territorial.evaluation.workers import PlayingError, Processes
+from territorial.evaluation.workers import PlayingError, Processes, StoppedError
 from tests.league.support import Patient, Takes
 from tests.league.test_statistics import record
 

@@ -12,9 +12,8 @@ from territorial import GameConfig, Scenario, bots, evaluate, match
 from territorial.bots import PythonBot
 from territorial.evaluation import workers
 from territorial.evaluation.match import MAPS
-from territorial.evaluation.play import StoppedError
 from territorial.evaluation.record import GameResults
-from territorial.evaluation.workers import PlayingError, Processes
+from territorial.evaluation.workers import PlayingError, Processes, StoppedError
 from territorial.files.locks import InUseError, locked
 from tests.league.support import Patient, Takes
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from territorial.evaluation import charts, plots, ratings
-from territorial.evaluation.statistics import RecordArrays, rate
+from territorial.evaluation.record_arrays import RecordArrays
+from territorial.evaluation.statistics import rate
 from tests.league.test_statistics import record
 
 NEEDS = "needs the extra league: pip install '.[league]'"

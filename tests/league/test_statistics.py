@@ -5,7 +5,8 @@ import pytest
 
 from territorial.evaluation.intervals import wilson
 from territorial.evaluation.record import GameRecord
-from territorial.evaluation.statistics import FEW, RecordArrays, mean_of, students_t
+from territorial.evaluation.record_arrays import RecordArrays
+from territorial.evaluation.statistics import FEW, mean_of, students_t
 
 
 def record(game, seats, places, died=None, length=1000, land=None, **changes):

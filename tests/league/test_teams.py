@@ -15,8 +15,9 @@ from territorial.evaluation.outcome import Outcome, team_numbers, team_parts
 from territorial.evaluation.payoff import PayoffMatrix
 from territorial.evaluation.places import known_places, places_now, teams_by_seat
 from territorial.evaluation.record import GameRecord, ResultsError
+from territorial.evaluation.record_arrays import RecordArrays
 from territorial.evaluation.schedule import Contest
-from territorial.evaluation.statistics import RecordArrays, rate
+from territorial.evaluation.statistics import rate
 from territorial.league import League, LeagueConfig, Learner, Opponents
 from tests.league.support import fixtures_of
 from tests.league.test_statistics import record

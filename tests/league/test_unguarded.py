@@ -110,7 +110,7 @@ def test_a_global_that_cannot_be_sent_is_named(tmp_path):
 try:
     {MATCH.splitlines()[1]}
     territorial.match(players, CONFIG, 4, processes=2, progress=False)
-except territorial.evaluation.play.StoppedError as error:
+except territorial.evaluation.workers.StoppedError as error:
     print(error)
 """
     assert printed(tmp_path, LOCKED + LOCK + refused) == (
