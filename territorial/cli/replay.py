@@ -169,7 +169,7 @@ def _info(parsed: argparse.Namespace, replay: Replay) -> Section:
 def _verify(parsed: argparse.Namespace, replay: Replay) -> Section:
     """Whether the game plays out as it was recorded."""
     with elapsed("territorial: playing the replay"):
-        replay.game(min(1, replay.num_ticks)).digest(0)  # what has to be compiled or loaded, now is
+        replay.seek(min(1, replay.num_ticks)).digest(0)  # what has to be compiled or loaded, now is
         started = time.perf_counter()
         try:
             replay.verify()

@@ -108,7 +108,10 @@ def test_its_games_are_the_same_alone_and_on_threads():
 
 def test_a_saved_game_needs_the_same_bots():
     saved = play([Wildcard()] * 8, steps=1).save(0)
-    for seats, found in ((["turtle"] * 8, "codes"), ([Turtle()] * 8, "this batch has tortoise-1")):
+    for seats, found in (
+        (["turtle"] * 8, "this batch has none"),
+        ([Turtle()] * 8, "this batch has tortoise-1"),
+    ):
         with pytest.raises(ValueError, match=found):
             play(seats, steps=1).restore(0, saved)
     play([Wildcard()] * 8, steps=1).restore(0, saved)

@@ -25,6 +25,7 @@ ARGUMENTS = {
     "dataset": ["rows", "--games", "1", *SMALL],
     "match": ["--seats", "banker,turtle", *CONTEST],
     "league show": ["run"],
+    "whatif": "game.replay --tick 0 --seat 1 --against hold --games 1 --processes 1".split(),
     "bench": [],
     "info maps": [],
 }
