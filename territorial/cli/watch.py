@@ -13,6 +13,7 @@ from territorial.cli import options
 from territorial.cli.demo import with_progress
 from territorial.cli.options import UsageError, blamed_on, explained
 from territorial.cli.pages import add_server_options, listens, serve, show
+from territorial.evaluation.chances import chances
 from territorial.evaluation.schedule import USUAL_SEATS
 from territorial.replay import LiveGame, Replay
 
@@ -20,6 +21,7 @@ EXAMPLES = """\
   territorial watch                        play a game of 32 bots and show it
   territorial watch live --seed 7 --map mountains --open
   territorial watch territorial-0.replay   show a recorded game
+  territorial watch game.replay --chances  with the places to be expected
   territorial watch --page game.html       write one file to keep, open or send
   territorial watch --port 0 --json        take a free port, print it as JSON
 """
@@ -50,6 +52,12 @@ def add_parser(verbs: Any) -> None:
             default="every decision, or fewer in games that may last more than 2,000 decisions",
         ),
     )
+    parser.add_argument(
+        "--chances",
+        action="store_true",
+        help="play a replay on from 40 moments, 50 times from each, and show the places that players could "
+        "expect; some seconds of processor time with bots of rules, a minute with networks",
+    )
     options.add_seed_option(parser, options.SEEDS_OF_GAMES)
     options.add_seats_option(parser, has_champion=True)
     options.add_report(parser, run)
@@ -73,11 +81,24 @@ def _recorded(parsed: argparse.Namespace) -> Callable[[], Show]:
             raise UsageError(f"argument {name}: {parsed.game!r} is a replay, whose game cannot be changed")
     with blamed_on("FILE_OR_LIVE"):
         replay = Replay.load(parsed.game)
-    return partial(show, replay, replay.seats, replay.seed, parsed.every)
+    if not parsed.chances:
+        return partial(show, replay, replay.seats, replay.seed, parsed.every)
+    with blamed_on("--chances", ValueError):
+        found = chances(replay)
+
+    def shown() -> Show:
+        header, frames = show(replay, replay.seats, replay.seed, parsed.every)
+        return header | {"chances": found.to_dict()}, frames
+
+    return shown
 
 
 def _live(parsed: argparse.Namespace) -> Callable[[], Show]:
     """Return a function that begins a game of bots, which is played while its frames are taken."""
+    if parsed.chances:
+        raise UsageError(
+            "argument --chances: it needs the file of a replay, as its games are played on from it"
+        )
     config = options.config_of(parsed, seed=parsed.seed)
     seats = options.seats_of(parsed, config)
 

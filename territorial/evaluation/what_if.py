@@ -159,10 +159,12 @@ def what_if(
     if RECORDED in alternatives:
         raise ValueError(f"an alternative is called {RECORDED!r}; that is what was done in the recording")
     known = {one.name: one for one in (players or {}).values() if isinstance(one, PythonBot)}
-    agents = _player(agents, known)
+    agents = a_player(agents, known)
     choices = {name: _decisions(own, known) for name, own in {RECORDED: {}, **alternatives}.items()}
     found = positions(replay, tick, choices, agents, players or {})
-    return play_on(replay, tick, found, games=games, agents=agents, play=Processes(processes))
+    ended = play_on(replay, found, games, Processes(processes))
+    endings = {name: len(set(part.tolist())) for name, part in ended.digests.items()}
+    return WhatIf(tick=tick, agents=name_of(agents), places=ended.places, endings=endings)
 
 
 # ---- positions after the decision ------------------------------------------------------------------------
@@ -181,15 +183,16 @@ def _decisions(choices: Mapping[int, Choice], known: dict[str, PythonBot]) -> _D
         if choice is None or isinstance(choice, tuple):
             found.launches[seat] = choice
         else:
-            found.players[seat] = _player(choice, known)
+            found.players[seat] = a_player(choice, known)
     return found
 
 
 class Position(NamedTuple):
-    """A game after a decision, and who sits there."""
+    """A game, who sits there, and the tick from which on its endings differ."""
 
     saved: SavedGame
     seats: Sequence[Seat]
+    tick: int
 
 
 def positions(
@@ -219,15 +222,20 @@ def positions(
         game.change_seats(0, {seat: present[seat - 1] for seat in told})
         for seat in launches.keys() - set(driven):
             _remember(game, start, seat)
-        found[name] = Position(game.save(0), present)
+        found[name] = Position(game.save(0), present, tick)
         game.restore(0, start)
     return found
 
 
-def _player(given: Any, known: dict[str, PythonBot]) -> Seat:
+def a_player(given: Any, known: dict[str, PythonBot]) -> Seat:
     """Return a player that was given by name or as such; of a bot in Python the first object of its name."""
     bot = named_bot(given) if isinstance(given, str) else given
     return known.setdefault(bot.name, bot) if isinstance(bot, PythonBot) else bot
+
+
+def name_of(player: Seat) -> str:
+    """Return what a player is called."""
+    return player if isinstance(player, str) else player.name
 
 
 def _check_launch(name: str, game: VecGame, seat: int, launch: tuple[int, int] | None) -> None:
@@ -280,7 +288,6 @@ class _PlayOuts:
 
     config: GameConfig
     seed: int
-    tick: int
     found: Mapping[str, Position]
 
     def __call__(self) -> Callable[[_Chunk], Iterator[_Ended]]:
@@ -288,21 +295,26 @@ class _PlayOuts:
         return self._play
 
     def _play(self, chunk: _Chunk) -> Iterator[_Ended]:
-        saved, seats = self.found[chunk.name]
+        saved, seats, tick = self.found[chunk.name]
         game = VecGame(self.config, chunk.size, seats=seats, autoreset="disabled", observe=False)
         game.reset(seeds=[self.seed] * chunk.size)
         for k in range(chunk.size):
-            game.restore(k, saved, future_of(self.seed, self.tick, chunk.first + k))
+            game.restore(k, saved, future_of(self.seed, tick, chunk.first + k))
         while not game.state.over.all():
             game.step(hold=True, repeat=DECISIONS)
         places = np.array([known_places(game.state, k) for k in range(chunk.size)])
         yield _Ended(chunk, places, [game.digest(k) for k in range(chunk.size)])
 
 
-def play_on(
-    replay: Replay, tick: int, found: Mapping[str, Position], *, games: int, agents: Seat, play: Play
-) -> WhatIf:
-    """Return how so many games ended that were played on from each of the positions ``found``.
+class _Endings(NamedTuple):
+    """Endings of the games that all positions have, by name of the position."""
+
+    places: dict[str, npt.NDArray[np.float64]]
+    digests: dict[str, npt.NDArray[np.bytes_]]
+
+
+def play_on(replay: Replay, found: Mapping[str, Position], games: int, play: Play) -> _Endings:
+    """Play so many games on from each of the positions ``found``.
 
     Where Ctrl-C stops it, they are the games that all positions have; KeyboardInterrupt if there are none.
     """
@@ -310,22 +322,19 @@ def play_on(
     chunks = [_Chunk(name, i, min(SIDE_BY_SIDE, games - i)) for i in firsts for name in found]
     places = {name: np.full((games, replay.config.num_players), np.nan) for name in found}
     digests = {name: np.zeros(games, "S8") for name in found}
-    make, line, done = _PlayOuts(replay.config, replay.seed, tick, found), ProgressLine(), 0
+    make, line, done, stopped = _PlayOuts(replay.config, replay.seed, found), ProgressLine(), 0, None
     try:
         for (name, first, size), ended, of_games in chain.from_iterable(play(make, chunks)):
             places[name][first : first + size] = ended
             digests[name][first : first + size] = of_games
             done += size
             line.show(f"{done:,} of {games * len(found):,} games")
-    except KeyboardInterrupt:
-        if done < SIDE_BY_SIDE * len(found):
-            raise
+    except KeyboardInterrupt as error:
+        stopped = error
     finally:
         line.close()
     is_whole = np.isfinite(np.concatenate([*places.values()], axis=1)).all(axis=1)
-    return WhatIf(
-        tick=tick,
-        agents=agents if isinstance(agents, str) else agents.name,
-        places={name: part[is_whole] for name, part in places.items()},
-        endings={name: len(set(part[is_whole].tolist())) for name, part in digests.items()},
-    )
+    if stopped is not None and not is_whole.any():
+        raise stopped
+    whole = [{name: part[is_whole] for name, part in one.items()} for one in (places, digests)]
+    return _Endings(*whole)

@@ -177,6 +177,32 @@ def test_charts_show_everybodys_land_and_troops(full):
     assert "P6 metronome: " in soon(full, "!element('tip').hidden && element('tip').textContent")
 
 
+def test_chances_are_a_curve_whose_largest_losses_are_read_and_gone_to(show):
+    frames, film = small_game()
+    header = film_header(SMALL, SMALL_SEATS, "chances", map_kind="mountains", terrain="mountains")
+    places = [[1.0 + seat, 2.0, 1.0, 4.0, 5.0] for seat in (0, 0.5, 3, 3, 2, 4)]
+    chances = {"agents": "champion-1", "games": 50, "ticks": [0, 100, 200, 300, 400, 500], "places": places}
+    tab = show(b"".join(write_film(header | {"chances": chances}, frames)))
+    assert "of 50 games from each moment; champion-1 plays on for agents" in text_of(tab, "#chances p")
+    settle(tab, "page.follow(1)")
+    items = "[...document.querySelectorAll('#chances li')].map((item) => item.textContent)"
+    losses = [
+        "ticks 100 to 200: from place 1.5 to 4.0",
+        "ticks 400 to 500: from place 3.0 to 5.0",
+        "ticks 0 to 100: from place 1.0 to 1.5",
+    ]
+    assert soon(tab, f"{items}.length === 3 && {items}") == losses
+    for _ in range(60):  # by keyboard to the second of them
+        if tab.evaluate(f"document.activeElement.textContent === {losses[1]!r}"):
+            break
+        tab.keyboard.press("Tab")
+    press(tab, "Enter", until="page.tick === 400")
+    settle(tab, "page.seek(250); document.querySelector('#hide').click()")
+    assert soon(tab, f"{items}.length === 2 && {items}") == [losses[0], losses[2]]
+    other = show(film)
+    assert other.evaluate("element('chances').hidden")
+
+
 # ---- playing ---------------------------------------------------------------------------------------
 
 

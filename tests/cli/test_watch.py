@@ -101,6 +101,16 @@ def test_a_replay_gives_the_page_of_the_game_that_was_played(run, tmp_path, repl
     check_film(film_of((tmp_path / "replay.html").read_bytes()), 5)
 
 
+def test_a_page_shows_the_chances_of_a_replay_alone(done, tmp_path, replay):
+    path = tmp_path / "game.html"
+    done("watch", str(replay), "--page", str(path), "--chances")
+    found = read_film(film_of(path.read_bytes()))[0]["chances"]
+    assert (found["games"], found["agents"], len(found["ticks"])) == (50, "champion-1", 40)
+    assert {len(row) for row in found["places"]} == {len(row) for row in found["wins"]} == {4}
+    _, err = done("watch", "live", "--chances", code=2)
+    assert "argument --chances: it needs the file of a replay" in err
+
+
 @pytest.mark.parametrize("how", [["--page", "no.html"], ["--port", "0"]])
 def test_a_replay_that_turns_out_differently_is_no_show(done, tmp_path, monkeypatch, replay, how):
     def frames(self, every):

@@ -8,6 +8,7 @@ import pytest
 from territorial import what_if
 from territorial.engine.seats import AGENT
 from territorial.evaluation import what_if as module
+from territorial.evaluation.chances import chances
 from territorial.replay.branch import future_of
 from tests.replay.support import SMALL, random_actions, recorded_game
 from tests.replay.test_branch import OWN, PLAYERS
@@ -122,3 +123,24 @@ def test_a_seat_that_is_dead_and_a_game_that_is_over_are_refused(replay):
         what_if(replay, tick, {"x": {dead: None}}, games=2, players=PLAYERS, processes=1)
     with pytest.raises(ValueError, match="'recorded'; that is what was done in the recording"):
         what_if(replay, 50, {"recorded": {}}, games=2)
+
+
+# ---- chances -------------------------------------------------------------------------------------------
+
+
+def test_chances_are_those_of_endings_from_moments_spread_over_the_game(replay):
+    found = chances(replay, moments=5, games=6, players=PLAYERS, processes=1)
+    assert found.ticks.tolist() == [0, 170, 340, 520, 690]
+    for tick, places, wins in zip(found.ticks.tolist(), found.places, found.wins, strict=True):
+        games = replay.game(tick, num_games=6, future=0, players=PLAYERS)
+        while not games.state.over.all():
+            games.step()
+        own = games.state.doubled_place[:, 1:] / 2
+        np.testing.assert_allclose(places, own.mean(0))
+        np.testing.assert_allclose(wins, (own == 1).mean(0))
+    assert (found.places[0] != found.places[-1]).any()
+    two = chances(replay, moments=5, games=6, players=PLAYERS, processes=2)
+    assert two.to_dict() == found.to_dict()
+    assert (found.games, found.agents) == (6, "champion-1")
+    with pytest.raises(ValueError, match="seat 5 was played by 'chancy-1'"):
+        chances(replay, moments=2, games=2)

@@ -148,5 +148,67 @@ class TroopsChart extends Chart {
   }
 }
 
+/** A line of the place that everybody could expect, the first on top: `film.header.chances` has it at some moments. */
+class ChancesChart extends Chart {
+  constructor(section, film, palette) {
+    super(section, film, palette);
+    this.chances = film.header.chances;
+    this.losses = section.querySelector("ol");
+    section.hidden = !this.chances;
+    if (this.chances) put(section.querySelector("p"), `expected place, of ${this.chances.games} games from each moment; ${this.chances.agents} plays on for agents`);
+  }
+
+  drawPlot() {
+    const { context, chances, film, seat } = this, until = film.ticks[this.horizon];
+    context.clearRect(0, 0, this.width, this.height + AXIS);
+    this.known = chances ? chances.ticks.filter((tick) => tick <= until).length : 0;
+    for (const one of film.standings(this.horizon).reverse()) if (one !== seat) this.#drawLine(one);
+    if (seat) this.#drawLine(seat);
+    this.losses.replaceChildren(...(seat ? this.#largestLosses(seat) : []).map((loss) => this.#item(loss)));
+  }
+
+  #y(place) { return 2 + (this.height - 4) * ((place - 1) / Math.max(1, this.film.header.num_players - 1)); }
+
+  #drawLine(seat) {
+    const { context, chances } = this;
+    context.beginPath();
+    for (let n = 0; n < this.known; n++) context.lineTo((this.width * chances.ticks[n]) / Math.max(1, this.end), this.#y(chances.places[n][seat - 1]));
+    context.globalAlpha = this.seat && seat !== this.seat ? 0.2 : 1;
+    context.lineWidth = seat === this.seat ? 3 : 1;
+    context.strokeStyle = this.palette.texts[seat];
+    context.stroke();
+    context.globalAlpha = 1;
+  }
+
+  /** Returns the three largest losses of a seat from one moment to the next: {tick, from, to, before, after}. */
+  #largestLosses(seat) {
+    const { ticks, places } = this.chances, losses = [];
+    for (let n = 1; n < this.known; n++) {
+      const before = places[n - 1][seat - 1], after = places[n][seat - 1];
+      if (after > before) losses.push({ tick: ticks[n - 1], until: ticks[n], before, after });
+    }
+    return losses.sort((one, other) => other.after - other.before - one.after + one.before).slice(0, 3);
+  }
+
+  #item({ tick, until, before, after }) {
+    const item = document.createElement("li"), button = document.createElement("button");
+    button.type = "button";
+    put(button, `ticks ${count(tick)} to ${count(until)}: from place ${before.toFixed(1)} to ${after.toFixed(1)}`);
+    button.addEventListener("click", () => page.seek(tick));
+    item.append(button);
+    return item;
+  }
+
+  seatAt(x, y) {
+    const tick = this.tickAt(x), n = this.chances.ticks.findLastIndex((one) => one <= tick);
+    let nearest = 0, distance = 12;
+    for (const [number, place] of (n < this.known ? this.chances.places[n] ?? [] : []).entries()) {
+      const away = Math.abs(this.#y(place) - y);
+      if (away < distance) [nearest, distance] = [number + 1, away];
+    }
+    return nearest;
+  }
+}
+
 /** Returns a pixel as a colour of CSS. */
 const cssOf = (pixel) => `rgb(${pixel & 255}, ${(pixel >> 8) & 255}, ${(pixel >> 16) & 255})`;

@@ -226,7 +226,7 @@ function connectBoard(page) {
 // ---- pointers over the charts ----------------------------------------------------------------------
 
 function connectCharts(page) {
-  ["land", "troops"].forEach((id, number) => {
+  ["land", "troops", "chances"].forEach((id, number) => {
     const plot = element(id).querySelector(".plot");
     const go = (event) => page.seek(page.charts[number].tickAt(within(plot, event)[0]));
     plot.addEventListener("pointerdown", (event) => {

@@ -116,6 +116,7 @@ class Page {
     this.charts = [
       new LandChart(element("land"), film, this.palette),
       new TroopsChart(element("troops"), film, this.palette),
+      new ChancesChart(element("chances"), film, this.palette),
     ];
     this.#color();
     if (this.game) this.showDensity(true); // who plays chooses targets by it
