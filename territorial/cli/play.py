@@ -93,10 +93,14 @@ def add_parser(verbs: Any) -> None:
         type=int,
         default=0,
         metavar="TICK",
-        help="tick of --from at which you begin (default 0)",
+        help="a decision point of the recorded game (default 0)",
     )
     parser.add_argument(
-        "--seat", type=options.whole(1, MAX_PLAYERS), default=1, metavar="SEAT", help="your seat (default 1)"
+        "--seat",
+        type=options.whole(1, MAX_PLAYERS),
+        default=1,
+        metavar="SEAT",
+        help="the seat, 1 to P (default 1)",
     )
     parser.add_argument("--spectate", action="store_true", help="take no seat, and watch")
     parser.add_argument(

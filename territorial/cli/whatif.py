@@ -31,11 +31,9 @@ def add_parser(verbs: Any) -> None:
         type=int,
         required=True,
         metavar="TICK",
-        help="a decision point of the game, a multiple of its decision_every",
+        help="a decision point of the recorded game",
     )
-    parser.add_argument(
-        "--seat", type=int, required=True, metavar="SEAT", help="the seat that decides otherwise, 1 to P"
-    )
+    parser.add_argument("--seat", type=int, required=True, metavar="SEAT", help="the seat, 1 to P")
     parser.add_argument(
         "--against",
         action="append",
