@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import numpy as np
-import numpy.typing as npt
 
 from territorial.config.validation import finite_number
 from territorial.files.atomic import draft_of, write_file
@@ -31,34 +30,6 @@ def write_png(path: str | os.PathLike[str], rgb: Image) -> None:
     write_file(path, png_file(rgb))
 
 
-class Layer(NamedTuple):
-    """The part of a picture that replaces the previous one in an animation."""
-
-    top: int
-    left: int
-    pixels: Image
-    """uint8 (h, w, 3)"""
-    is_new: npt.NDArray[np.bool_]
-    """(h, w): which of the pixels changed; the others stay as they were."""
-
-
-def _layers(pictures: Iterable[Image]) -> Iterator[Layer]:
-    """Yield the changes of each picture of an animation: the first changes everything; one is kept."""
-    last: Image | None = None
-    for rgb in pictures:
-        if last is None:
-            is_new = np.ones(rgb.shape[:2], np.bool_)
-        else:
-            differs = rgb != last
-            is_new = differs[:, :, 0] | differs[:, :, 1] | differs[:, :, 2]
-        rows, columns = np.flatnonzero(is_new.any(axis=1)), np.flatnonzero(is_new.any(axis=0))
-        if len(rows) == 0:  # GIF has no empty layers: one pixel as it was
-            rows = columns = np.zeros(1, np.int64)
-        area = np.s_[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
-        yield Layer(int(rows[0]), int(columns[0]), rgb[area], is_new[area])
-        last = rgb.copy()
-
-
 # ---- GIF -----------------------------------------------------------------------------------------------
 
 _CLOCK = 10
@@ -75,34 +46,39 @@ def _write_gif(file: BinaryIO, pictures: Iterable[Image], fps: float) -> int:
     among the pixels that changed are exact, of more the nearest of 255 are taken. Pillow's own writer of
     animations would keep all pictures until the last one has come.
     """
-    frames = 0
-    for frames, layer in enumerate(_layers(pictures), start=1):
+    count, last = 0, None
+    for count, rgb in enumerate(pictures, start=1):
         # Rounded so that all together last as long as they should.
-        begin, end = (round(1000 / _CLOCK * number / fps) for number in (frames - 1, frames))
+        begin, end = (round(1000 / _CLOCK * number / fps) for number in (count - 1, count))
         shown_for = _CLOCK * (end - begin)
-        if frames == 1:
-            _with_palette(layer.pixels).save(file, "GIF", loop=0, duration=shown_for, interlace=0)
+        if last is None:
+            _with_palette(rgb).save(file, "GIF", loop=0, duration=shown_for, interlace=0)
             file.seek(-len(_GIF_END), io.SEEK_END)  # more may follow
         else:
-            file.write(_gif_layer(layer, shown_for))
+            file.write(_gif_layer(last, rgb, shown_for))
+        last = rgb.copy()
     file.write(_GIF_END)
-    return frames
+    return count
 
 
-def _gif_layer(layer: Layer, milliseconds: int) -> bytes:
-    """Return the part of a GIF file that is laid over the picture, where it is new."""
+def _gif_layer(last: Image, rgb: Image, milliseconds: int) -> bytes:
+    """Return the part of a GIF file that turns the picture ``last`` into ``rgb``."""
     from PIL import Image as Pictures
     from PIL.GifImagePlugin import getdata
 
-    rgb, is_new = layer.pixels, layer.is_new
-    filler = rgb[is_new][:1] if is_new.any() else rgb[0, 0]  # adds no colour to those that are shown
-    picture = _with_palette(np.where(is_new[:, :, None], rgb, filler))
+    differs = rgb != last
+    changed = differs[:, :, 0] | differs[:, :, 1] | differs[:, :, 2]
+    # The format has no empty layers: where nothing has changed, there is one pixel.
+    left, top, right, bottom = Pictures.fromarray(changed).getbbox() or (0, 0, 1, 1)
+    pixels, is_new = rgb[top:bottom, left:right], changed[top:bottom, left:right]
+    filler = pixels[is_new][:1] if is_new.any() else pixels[0, 0]  # adds no colour to those that are shown
+    picture = _with_palette(np.where(is_new[:, :, None], pixels, filler))
     palette = picture.getpalette() or []
     transparent = len(palette) // 3
     shown = Pictures.fromarray(np.where(is_new, np.asarray(picture), np.uint8(transparent)))
     shown.putpalette([*palette, 0, 0, 0])
     options: dict[str, Any] = {"transparency": transparent, "include_color_table": True}
-    parts = getdata(shown, (layer.left, layer.top), duration=milliseconds, **options)
+    parts = getdata(shown, (left, top), duration=milliseconds, **options)
     data = b"".join(parts)
     parts.clear()  # Pillow makes a class for each call, which keeps them until garbage is collected
     return data
