@@ -47,7 +47,7 @@ PLTE = chunk(b"PLTE", bytes(6))
 REFUSED = {
     "nothing": (b"", "not a PNG file"),
     "a JPEG": (b"\xff\xd8\xff\xe0" + bytes(50), "not a PNG file"),
-    "a signature": (SIGNATURE, "cut off at byte 8"),
+    "a signature": (SIGNATURE, "one header"),
     "no header": (file_of(IDAT, END), "it must have one header"),
     "a short header": (file_of(chunk(b"IHDR", bytes(12)), END), "0 pixels high"),
     "two headers": (file_of(header(20, 16), header(20, 16), IDAT, END), "it must have one header"),
@@ -66,14 +66,13 @@ REFUSED = {
     ),
     "transparent colours": (
         file_of(header(20, 16), chunk(b"tRNS", bytes(2)), IDAT, END),
-        "chunk tRNS, .* flatten",
+        r"row 0, column 0 is transparent \(alpha 0\); flatten",
     ),
     "a transparent pixel": (
         picture_file([bytes([7, 255] * 19 + [9, 254])] * 16, 20, GRAY_ALPHA),
         r"row 0, column 19 is transparent \(alpha 254\); flatten",
     ),
-    "an unknown chunk that matters": (file_of(header(20, 16), chunk(b"NEWS", b""), IDAT, END), "chunk NEWS"),
-    "a chunk without a name": (file_of(header(20, 16), chunk(b"\0\0\0\0", b"")), "cut off at byte 45"),
+    "a chunk without a name": (file_of(header(20, 16), chunk(b"\0\0\0\0", b"")), "its header is damaged"),
     "a palette between rows": (
         file_of(header(20, 16), chunk(b"IDAT", ROWS[:5]), PLTE, chunk(b"IDAT", ROWS[5:]), END),
         "Pillow cannot read it: image file is truncated",
@@ -92,10 +91,10 @@ REFUSED = {
         file_of(header(20, 16), chunk(b"IDAT", zlib.compress(b"\5" + bytes(335))), END),
         "Pillow cannot read it: unrecognized data stream contents",
     ),
-    "no end": (file_of(header(20, 16), IDAT), "before its last chunk"),
+    "no end": (file_of(header(20, 16), IDAT), "Pillow cannot read it: truncated PNG file"),
     "a chunk longer than the file": (
         file_of(header(20, 16)) + struct.pack(">I4s", 2**31, b"IDAT") + bytes(50),
-        "cut off at byte 91, before its last chunk",
+        "Pillow cannot read it: Truncated File Read",
     ),
     "a wrong checksum": (GOOD[:-15] + bytes([GOOD[-15] ^ 1]) + GOOD[-14:], "bad header checksum in b'IDAT'"),
     "another filter method": (
@@ -141,13 +140,6 @@ def given_to_pillow(monkeypatch):
     return seen
 
 
-def test_only_so_many_chunks_are_looked_at(given_to_pillow):
-    texts, pieces = [chunk(b"tEXt", b"")] * 32_000, [chunk(b"IDAT", b"")] * 32_000
-    with pytest.raises(PngError, match=r"it has more than 16,384 chunks, .* save it again"):
-        read_png(file_of(header(16, 16), *texts, *pieces, IDAT, END), 16, 1024)
-    assert given_to_pillow == []
-
-
 def test_a_picture_in_many_pieces_is_read_in_time_that_grows_with_its_length(given_to_pillow):
     rows, reads = zlib.compress(bytes(17 * 16)), []
     for count in (2000, 4000):
@@ -179,23 +171,6 @@ def test_rows_that_would_grow_a_thousandfold_are_unpacked_as_far_as_the_picture_
     assert not read_png(data, 16, 1024).any()
     assert given_to_pillow[1].num_read <= 2 * len(data)
     assert peak_of(lambda: read_png(data, 16, 1024)) < 4 * len(data)
-
-
-TEXTS = {
-    "a text": lambda: chunk(b"zTXt", b"Comment\0\0" + bomb(64)),
-    "an international text": lambda: chunk(b"iTXt", b"Comment\0\1\0\0\0" + bomb(64)),
-    "a profile": lambda: chunk(b"iCCP", b"RGB\0\0" + bomb(64)),
-}
-
-
-@pytest.mark.parametrize("name", TEXTS)
-def test_what_is_no_picture_stays_packed(name, given_to_pillow):
-    """Pillow would refuse a text of more than PngImagePlugin.MAX_TEXT_CHUNK, but unpack many of that size."""
-    packed = TEXTS[name]()
-    data = file_of(header(20, 16), *[packed] * 8, IDAT, packed, END)
-    assert read_png(data, 16, 1024).shape == (16, 20, 3)
-    assert [file.size for file in given_to_pillow] == [len(file_of(header(20, 16), IDAT, END))] * 2
-    assert peak_of(lambda: read_png(data, 16, 1024)) < 2**20 + 3 * 9 * len(packed)
 
 
 def test_a_size_is_refused_before_pillow_sees_the_file(given_to_pillow):

@@ -54,7 +54,7 @@ def test_pictures(benchmark, moments, make, keywords, goal):
 
 
 @pytest.mark.benchmark(group=f"films of {FILM_PICTURES} pictures, two pixels per cell")
-@pytest.mark.parametrize("suffix", ["apng", "gif", "mp4"])
+@pytest.mark.parametrize("suffix", ["gif", "mp4"])
 def test_films_of_pictures(benchmark, moments, tmp_path, suffix):
     if suffix == "mp4":
         pytest.importorskip("imageio_ffmpeg", reason="ffmpeg is not installed: the extra `video` brings it")

@@ -57,7 +57,7 @@ def add_parser(verbs: Any) -> None:
         nargs="?",
         const="",
         metavar="FILE",
-        help=explained("--animation", ANIMATION_KINDS, default="FILE is territorial-SEED.apng, here"),
+        help=explained("--animation", ANIMATION_KINDS, default="FILE is territorial-SEED.gif, here"),
     )
     parser.add_argument(
         "--page",
@@ -157,7 +157,7 @@ def _files(parsed: argparse.Namespace) -> dict[str, str | None]:
     """Return the files of the game, None for omitted ones; UsageError for one that cannot be written."""
     wanted = {
         "picture": (None if parsed.no_picture else parsed.picture or "", ".png"),
-        "animation": (parsed.animation, ".apng"),
+        "animation": (parsed.animation, ".gif"),
         "replay": (parsed.replay, SUFFIX),
         "page": (parsed.page, ".html"),
     }

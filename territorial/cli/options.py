@@ -84,7 +84,7 @@ _OTHER_JSON = (b'{\n  "format"', b'{\n  "name"')
 """How manifests of snapshots, and styles, begin."""
 PICTURE, ANIMATION, FILM, REPLAY, PAGE, MAP, RESULT = (
     "a picture as PNG",
-    "an animation as PNG or GIF",
+    "an animation as GIF",
     "a film as MP4",
     "a replay",
     "a page as HTML",
@@ -93,7 +93,7 @@ PICTURE, ANIMATION, FILM, REPLAY, PAGE, MAP, RESULT = (
 )
 KINDS: Mapping[str, Callable[[bytes], bool]] = {
     PICTURE: lambda start: start.startswith(SIGNATURE),
-    ANIMATION: lambda start: start.startswith((SIGNATURE, b"GIF8")),
+    ANIMATION: lambda start: start.startswith(b"GIF8"),
     FILM: lambda start: start[4:8] == b"ftyp",
     REPLAY: lambda start: start.startswith(MAGIC),
     PAGE: lambda start: start.lower().startswith(b"<!doctype html"),

@@ -19,7 +19,7 @@ from territorial.render.renderer import FAINT, INK, beside, blank, fitting_scale
 from territorial.render.text import Align, Color, capital_height, draw_text, text_width
 from territorial.replay import Frame, LiveGame, Replay
 
-ANIMATION_KINDS = "it must end in .apng or .gif, or in .mp4 with the extra video"
+ANIMATION_KINDS = "it must end in .gif, or in .mp4 with the extra video"
 """The kinds of files, for the help of the verbs."""
 HOLD = 2
 """Seconds for which the last picture of an animation stays."""

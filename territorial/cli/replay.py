@@ -69,7 +69,7 @@ def add_parser(verbs: Any) -> None:
         nargs="?",
         const="",
         metavar="FILE",
-        help=explained("--animation", ANIMATION_KINDS, default="FILE is the replay's name and .apng, here"),
+        help=explained("--animation", ANIMATION_KINDS, default="FILE is the replay's name and .gif, here"),
     )
     group.add_argument(
         "--every",
@@ -82,7 +82,7 @@ def add_parser(verbs: Any) -> None:
         type=float,
         default=VIDEO_FPS,
         metavar="N",
-        help=f"frames of the animation per second; 0.1 to 100 (default {VIDEO_FPS})",
+        help=f"frames of the animation per second; 0.1 to 100, of a .gif 50 (default {VIDEO_FPS})",
     )
     options.add_report(parser, run)
 
@@ -111,7 +111,7 @@ def _check_options(parsed: argparse.Namespace, replay: Replay) -> None:
         parsed.picture = parsed.picture or new_name(f"{Path(parsed.file).stem}-{parsed.at}.png")
         options.check_picture("--picture", parsed.picture)
     if parsed.animation is not None:
-        parsed.animation = parsed.animation or new_name(f"{Path(parsed.file).stem}.apng")
+        parsed.animation = parsed.animation or new_name(f"{Path(parsed.file).stem}.gif")
         check_animation(parsed.animation, parsed.fps)
     elif parsed.every is not None:
         raise UsageError(f"argument --every: {parsed.every} has an effect only with --animation")

@@ -102,30 +102,30 @@ def one_writer(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def locked(path: Path, *, wait: bool = True, by_file: bool = True) -> Iterator[int]:
+def locked(path: Path, *, wait: bool = True) -> Iterator[int]:
     """Lock a file, which is created if it is missing, against all other threads and processes.
 
     Gives its file descriptor. The system takes the lock back from a process that is stopped. BlockingIOError
     if another has it and one does not want to ``wait``; OSError if the file is a link. Where there are no
-    locks, a file serves instead, or OSError says so if not ``by_file``.
+    locks, a file serves instead.
     """
     file = os.open(own_file(path), os.O_RDWR | os.O_CREAT, 0o666)
     with ExitStack() as held:
         held.callback(os.close, file)
-        if _has_locked(file, path, wait=wait, needs_locks=not by_file):
+        if _has_locked(file, path, wait=wait):
             held.callback(_unlock, file)
         else:
             held.enter_context(_held(path.with_name(f"{path.name}.held"), wait=wait))
         yield file
 
 
-def _has_locked(file: int, path: Path, *, wait: bool, needs_locks: bool) -> bool:
+def _has_locked(file: int, path: Path, *, wait: bool) -> bool:
     """Return whether the system has locked it; False if the file system has no locks."""
     try:
         with naming(path):
             _lock(file, wait=wait)
     except OSError as error:
-        if needs_locks or error.errno not in MISSING:
+        if error.errno not in MISSING:
             raise
         return False
     return True

@@ -1,9 +1,8 @@
-"""Reading and writing PNG files, from pixel chunks only."""
+"""Reading and writing PNG files by Pillow."""
 
 from __future__ import annotations
 
 import io
-import struct
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,10 +14,6 @@ if TYPE_CHECKING:  # Pillow is loaded for the first picture, so that `import ter
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 Pixels = npt.NDArray[np.uint8]
 
-MOST_CHUNKS = 2**14
-"""Chunks of a file that are looked at. Encoders write 8 KB a chunk, or a row: the largest map has 1,024."""
-_PIXEL_CHUNKS = (b"IHDR", b"PLTE", b"IDAT", b"IEND")
-
 
 class PngError(ValueError):
     """The bytes are no PNG picture that is read here; the message says why."""
@@ -28,51 +23,19 @@ def read_png(data: bytes, min_side: int, max_side: int) -> Pixels:
     """Return the picture in ``data`` as RGB, uint8 (H, W, 3).
 
     Reads what the format has: grey, palettes, RGB, 1 to 16 bits, interlaced or not. Of 16 bits the upper 8
-    count, and what has an alpha channel must be opaque. Sides outside ``min_side`` to ``max_side`` are
-    refused before anything is decompressed, and no more is than such a picture holds. Texts, profiles and
-    animations are passed over, still packed. Raises PngError.
+    count, and nothing may be transparent. Sides outside ``min_side`` to ``max_side`` are refused before
+    Pillow reads anything, and no more rows are decompressed than such a picture holds. Raises PngError.
     """
+    from PIL import Image, UnidentifiedImageError
+
     if not data.startswith(SIGNATURE):
         raise PngError("it is not a PNG file: its first 8 bytes are not those of one")
-    alone = _picture_alone(data)
-    width, height = struct.unpack_from(">II", alone, 16)
-    for name, side in (("high", height), ("wide", width)):
+    if data.count(b"IHDR") != 1:  # Pillow begins an animation with room for the size that the last one claims
+        raise PngError("it must have one header (IHDR)")
+    size = data.partition(b"IHDR")[2]
+    for name, side in (("high", int.from_bytes(size[4:8])), ("wide", int.from_bytes(size[:4]))):
         if not min_side <= side <= max_side:
             raise PngError(f"the picture is {side:,} pixels {name}; it must be {min_side} to {max_side}")
-    return _decoded(alone)
-
-
-def _picture_alone(data: bytes) -> bytes:
-    """Return the file without texts, profiles and animations.
-
-    Pillow would unpack up to 64 MB of texts. To begin an animation it would fill a picture of the size that
-    the last of several headers claims, before anybody can ask it for that size.
-    """
-    at, kept = len(SIGNATURE), [SIGNATURE]
-    for number in range(MOST_CHUNKS):
-        if at + 12 > len(data):
-            raise PngError(f"it is cut off at byte {len(data)}, before its last chunk (IEND)")
-        length, kind = struct.unpack_from(">I4s", data, at)
-        if (kind == b"IHDR") != (number == 0):
-            raise PngError("it must have one header (IHDR), as its first chunk")
-        if kind in _PIXEL_CHUNKS:
-            kept.append(data[at : at + 12 + length])
-        elif kind == b"tRNS" or kind[:1].isupper():  # transparent colours, or what a reader must understand
-            raise PngError(
-                f"it has a chunk {kind.decode('latin-1')}, which is not read here; flatten the picture"
-            )
-        if kind == b"IEND":
-            return b"".join(kept)
-        at += 12 + length
-    raise PngError(
-        f"it has more than {MOST_CHUNKS:,} chunks, which no picture of a map needs; open it in "
-        "a picture editor and save it again"
-    )
-
-
-def _decoded(data: bytes) -> Pixels:
-    """Return the pixels that Pillow finds in ``data``, once it has verified all checksums."""
-    from PIL import Image, UnidentifiedImageError
 
     def opened() -> Image.Image:
         return Image.open(io.BytesIO(data), formats=["PNG"])
@@ -81,7 +44,7 @@ def _decoded(data: bytes) -> Pixels:
         with opened() as picture:
             if not picture.tile:
                 raise PngError("it has no rows (IDAT)")
-            picture.verify()  # after which nothing can be read of it
+            picture.verify()  # all checksums; after which nothing can be read of it
         with opened() as picture:
             return _rgb(picture)
     except PngError:

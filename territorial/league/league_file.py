@@ -1,7 +1,7 @@
 """The file of a league: a zip of arrays, read within bounds.
 
 ``about`` is a JSON text, the others are tables of numbers. Nothing else may be in it; what a member takes is
-known before it is unpacked; and nothing is ever unpickled or evaluated.
+known before it is unpacked; and nothing is ever unpickled.
 """
 
 from __future__ import annotations
@@ -10,15 +10,14 @@ import errno
 import io
 import json
 import math
-import struct
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
+from numpy.lib import format as npy
 
 from territorial.config.validation import checked_list, finite_number, shown, whole_number, whole_number_in
 from territorial.evaluation.payoff import TableSpec, layout
@@ -34,8 +33,6 @@ BOUNDS = Bounds(nbytes=32 * 2**20, values=2**21)
 """Of the JSON text."""
 _MAX_HEADER = 4096
 """Bytes of what stands before the numbers of an array; numpy takes 128."""
-_END = struct.Struct("<4s4H2LH")
-_END_MARK, _LARGE_MARK, _LARGE_SIZE = b"PK\5\6", b"PK\6\7", 20
 
 
 def text_of(about: Mapping[str, Any]) -> bytes:
@@ -52,102 +49,49 @@ def pack(about: bytes, tables: Mapping[str, Array]) -> bytes:
 
 
 class LeagueFile:
-    """The members of a file that is open for reading; ValueError if it is not one of a league."""
+    """The arrays in a file that is open for reading; ValueError if it is not one of a league."""
 
     def __init__(self, file: BinaryIO) -> None:
-        with _damage():
-            _check_directory(file)
+        with _damage("the archive"):
             self._archive = zipfile.ZipFile(file)
-            members = self._archive.infolist()
-        self._members = {info.filename: info for info in members}
+        members = self._archive.namelist()
         wanted = sorted(f"{name}.npy" for name in (ABOUT, *TABLES))
-        if sorted(info.filename for info in members) != wanted:
-            names = shown([info.filename for info in members])
-            raise ValueError(f"its members are {names}; they must be {', '.join(wanted)}")
+        if sorted(members) != wanted:
+            raise ValueError(f"its members are {shown(members)}; they must be {', '.join(wanted)}")
 
     def about(self) -> dict[str, Any]:
         """Return the fields of the JSON text."""
-        header, content = self._unpacked(ABOUT, BOUNDS.nbytes)
-        if header != _header_of(np.uint8, (len(content),)):
-            raise ValueError(f"{ABOUT} begins with {shown(header)}; it must be an array of bytes")
+        text = self._array(ABOUT, BOUNDS.nbytes).tobytes()
         try:
-            return parse_object(content, BOUNDS)
+            return parse_object(text, BOUNDS)
         except ValueError as error:
             raise ValueError(f"{ABOUT}: {error}") from None
 
     def tables(self, wanted: Mapping[str, TableSpec]) -> dict[str, Array]:
-        """Return the other arrays, which must be as ``wanted`` says: nothing larger is unpacked."""
-        found = {}
-        for name, (dtype, shape) in wanted.items():
-            size = math.prod(shape) * np.dtype(dtype).itemsize
-            header, content = self._unpacked(name, size)
-            if header != _header_of(dtype, shape) or len(content) != size:
-                raise ValueError(
-                    f"{name} begins with {shown(header)} and has {len(content):,} bytes of numbers; it must "
-                    f"be an array of {np.dtype(dtype)} of the shape {shape}, which takes {size:,}"
-                )
-            found[name] = np.frombuffer(content, dtype).reshape(shape)
-        return found
+        """Return the other arrays, none of which is unpacked if it is larger than ``wanted`` says."""
+        sizes = {name: math.prod(shape) * np.dtype(dtype).itemsize for name, (dtype, shape) in wanted.items()}
+        return {name: self._array(name, size) for name, size in sizes.items()}
 
-    def _unpacked(self, name: str, most: int) -> tuple[bytes, bytes]:
-        """Return the header of a member, without numpy's padding, and at most ``most`` bytes."""
-        info = self._members[f"{name}.npy"]
+    def _array(self, name: str, most: int) -> Array:
+        """Return an array of at most ``most`` bytes."""
+        info = self._archive.getinfo(f"{name}.npy")
         if info.file_size > most + _MAX_HEADER:
             raise ValueError(
                 f"{name} takes {info.file_size:,} bytes; it must take at most {most + _MAX_HEADER:,}"
             )
-        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or info.flag_bits & 1:
-            raise ValueError(
-                f"{name} has the compression method {info.compress_type}; it must be 0 or 8, "
-                "and the member not encrypted"
-            )
-        with _damage(), self._archive.open(info) as member:
-            content = member.read(info.file_size)  # never more than that, whatever the stream would give
-        if len(content) != info.file_size:
-            raise ValueError(f"{name} has {len(content):,} bytes; its archive says {info.file_size:,}")
-        begin = 10 + int.from_bytes(content[8:10], "little")
-        return content[:8] + content[10:begin].rstrip(), content[begin:]
+        with _damage(name), self._archive.open(info) as member:
+            return npy.read_array(member, allow_pickle=False)
 
 
 @contextmanager
-def _damage() -> Iterator[None]:
-    """Raise ValueError for all that a damaged archive may fail with."""
+def _damage(what: str) -> Iterator[None]:
+    """Raise ValueError for all that reading of a damaged archive may fail with."""
     try:
         yield
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        NotImplementedError,
-        RuntimeError,
-        struct.error,
-    ) as error:
-        raise ValueError(f"the archive is damaged: {str(error) or type(error).__name__}") from None
-    except OSError as error:
-        if error.errno != errno.EINVAL:  # of a place before the beginning of the file
+    except Exception as error:  # of many types
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:  # that is a place before the beginning
             raise
-        raise ValueError("the archive is damaged: it names places outside of the file") from None
-
-
-def _check_directory(file: BinaryIO) -> None:
-    """Raise ValueError unless the archive's list of members is short: all of it is read at once."""
-    size = file.seek(0, io.SEEK_END)
-    if size < _END.size + _LARGE_SIZE:
-        raise ValueError(f"it has {size} bytes, too few for an archive")
-    file.seek(size - _END.size - _LARGE_SIZE)
-    before, end = file.read(_LARGE_SIZE), _END.unpack(file.read(_END.size))
-    if end[0] != _END_MARK or before.startswith(_LARGE_MARK):
-        raise ValueError("it is not a complete zip archive")
-    if end[4] != 1 + len(TABLES) or end[5] > 4096:  # bytes of the list of members; five take 300
-        raise ValueError(
-            f"it has {end[4]} members, listed in {end[5]:,} bytes; it must have {1 + len(TABLES)}"
-        )
-
-
-def _header_of(dtype: type[np.generic], shape: tuple[int, ...]) -> bytes:
-    """Return numpy's header of an array: a Python expression, which is never evaluated here."""
-    text = f"{{'descr': {np.dtype(dtype).str!r}, 'fortran_order': False, 'shape': {shape}, }}"
-    return b"\x93NUMPY\1\0" + text.encode()
+        raise ValueError(f"{what} is damaged: {str(error) or type(error).__name__}") from None
 
 
 # ---- what the text of a file says ------------------------------------------------------------------------

@@ -1,22 +1,18 @@
-"""Picture files: PNG, and animations as APNG, GIF or MP4."""
+"""Picture files: PNG, and animations as GIF or MP4."""
 
 import io
 import os
-import struct
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from itertools import chain
-from itertools import count as counting
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import numpy as np
-import numpy.typing as npt
 
 from territorial.config.validation import finite_number
 from territorial.files.atomic import draft_of, write_file
-from territorial.files.png import SIGNATURE, png_file
+from territorial.files.png import png_file
 from territorial.render.board import Image
 
 
@@ -32,88 +28,6 @@ def write_png(path: str | os.PathLike[str], rgb: Image) -> None:
     """Write an (H, W, 3) uint8 RGB picture to ``path`` as an 8-bit PNG file."""
     check_picture(rgb)
     write_file(path, png_file(rgb))
-
-
-class Layer(NamedTuple):
-    """The part of a picture that replaces the previous one in an animation."""
-
-    top: int
-    left: int
-    pixels: Image
-    """uint8 (h, w, 3)"""
-    is_new: npt.NDArray[np.bool_]
-    """(h, w): which of the pixels changed; the others stay as they were."""
-
-
-def _layers(pictures: Iterable[Image]) -> Iterator[Layer]:
-    """Yield the changes of each picture of an animation: the first changes everything; one is kept."""
-    last: Image | None = None
-    for rgb in pictures:
-        if last is None:
-            is_new = np.ones(rgb.shape[:2], np.bool_)
-        else:
-            differs = rgb != last
-            is_new = differs[:, :, 0] | differs[:, :, 1] | differs[:, :, 2]
-        rows, columns = np.flatnonzero(is_new.any(axis=1)), np.flatnonzero(is_new.any(axis=0))
-        if len(rows) == 0:  # no file format has empty layers: one pixel as it was
-            rows = columns = np.zeros(1, np.int64)
-        area = np.s_[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
-        yield Layer(int(rows[0]), int(columns[0]), rgb[area], is_new[area])
-        last = rgb.copy()
-
-
-# ---- APNG ----------------------------------------------------------------------------------------------
-
-_RGBA = 6
-_KEEP, _OVER = 0, 1  # after a frame nothing is erased; a frame is laid over what stands there
-_FOREVER = 0
-_CONTROL_AT = 33  # after the signature and IHDR
-_DELAY_UNIT = 1000
-
-
-def _write_apng(file: BinaryIO, pictures: Iterable[Image], fps: float) -> int:
-    """Write an animation that browsers play, and of which other programs show the first picture.
-
-    Of every picture only the rectangle that changed is written, and in it what stayed is transparent, which
-    takes next to nothing. Pillow's own writer of animations keeps all pictures until the last one has come,
-    and writes whole rectangles, which makes files three times as large.
-    """
-    numbers = counting()  # control and data of all frames are numbered in one sequence
-    frames = 0
-    how = struct.pack(">HHBB", max(1, round(_DELAY_UNIT / fps)), _DELAY_UNIT, _KEEP, _OVER)
-    for frames, layer in enumerate(_layers(pictures), start=1):
-        height, width = layer.is_new.shape
-        if frames == 1:
-            file.write(SIGNATURE)
-            _write_chunk(file, b"IHDR", struct.pack(">IIBBBBB", width, height, 8, _RGBA, 0, 0, 0))
-            _write_chunk(file, b"acTL", struct.pack(">II", 1, _FOREVER))
-        place = struct.pack(">IIIII", next(numbers), width, height, layer.left, layer.top)
-        _write_chunk(file, b"fcTL", place + how)
-        number = b"" if frames == 1 else struct.pack(">I", next(numbers))
-        _write_chunk(file, b"fdAT" if number else b"IDAT", number + _packed_rows(layer))
-    _write_chunk(file, b"IEND", b"")
-    file.seek(_CONTROL_AT)  # how many there are is known only now
-    _write_chunk(file, b"acTL", struct.pack(">II", frames, _FOREVER))
-    return frames
-
-
-def _write_chunk(file: BinaryIO, kind: bytes, body: bytes) -> None:
-    """Append a chunk: length, name, body, checksum."""
-    chunk = kind + body
-    file.write(struct.pack(">I", len(body)) + chunk + struct.pack(">I", zlib.crc32(chunk)))
-
-
-def _packed_rows(layer: Layer) -> bytes:
-    """Return the rows of RGBA pixels, zeros where nothing is new, each after a byte 0: it has no filter.
-
-    Filters make what changed in a board, most of it transparent, a third larger.
-    """
-    height, width = layer.is_new.shape
-    rows = np.zeros((height, 1 + 4 * width), np.uint8)
-    pixels = rows[:, 1:].reshape(height, width, 4)
-    np.multiply(layer.pixels, layer.is_new[:, :, None], out=pixels[:, :, :3])
-    np.multiply(layer.is_new, np.uint8(255), out=pixels[:, :, 3])
-    return zlib.compress(rows.tobytes())
 
 
 # ---- GIF -----------------------------------------------------------------------------------------------
@@ -132,34 +46,39 @@ def _write_gif(file: BinaryIO, pictures: Iterable[Image], fps: float) -> int:
     among the pixels that changed are exact, of more the nearest of 255 are taken. Pillow's own writer of
     animations would keep all pictures until the last one has come.
     """
-    frames = 0
-    for frames, layer in enumerate(_layers(pictures), start=1):
+    count, last = 0, None
+    for count, rgb in enumerate(pictures, start=1):
         # Rounded so that all together last as long as they should.
-        begin, end = (round(1000 / _CLOCK * number / fps) for number in (frames - 1, frames))
+        begin, end = (round(1000 / _CLOCK * number / fps) for number in (count - 1, count))
         shown_for = _CLOCK * (end - begin)
-        if frames == 1:
-            _with_palette(layer.pixels).save(file, "GIF", loop=0, duration=shown_for, interlace=0)
+        if last is None:
+            _with_palette(rgb).save(file, "GIF", loop=0, duration=shown_for, interlace=0)
             file.seek(-len(_GIF_END), io.SEEK_END)  # more may follow
         else:
-            file.write(_gif_layer(layer, shown_for))
+            file.write(_gif_layer(last, rgb, shown_for))
+        last = rgb.copy()
     file.write(_GIF_END)
-    return frames
+    return count
 
 
-def _gif_layer(layer: Layer, milliseconds: int) -> bytes:
-    """Return the part of a GIF file that is laid over the picture, where it is new."""
+def _gif_layer(last: Image, rgb: Image, milliseconds: int) -> bytes:
+    """Return the part of a GIF file that turns the picture ``last`` into ``rgb``."""
     from PIL import Image as Pictures
     from PIL.GifImagePlugin import getdata
 
-    rgb, is_new = layer.pixels, layer.is_new
-    filler = rgb[is_new][:1] if is_new.any() else rgb[0, 0]  # adds no colour to those that are shown
-    picture = _with_palette(np.where(is_new[:, :, None], rgb, filler))
+    differs = rgb != last
+    changed = differs[:, :, 0] | differs[:, :, 1] | differs[:, :, 2]
+    # The format has no empty layers: where nothing has changed, there is one pixel.
+    left, top, right, bottom = Pictures.fromarray(changed).getbbox() or (0, 0, 1, 1)
+    pixels, is_new = rgb[top:bottom, left:right], changed[top:bottom, left:right]
+    filler = pixels[is_new][:1] if is_new.any() else pixels[0, 0]  # adds no colour to those that are shown
+    picture = _with_palette(np.where(is_new[:, :, None], pixels, filler))
     palette = picture.getpalette() or []
     transparent = len(palette) // 3
     shown = Pictures.fromarray(np.where(is_new, np.asarray(picture), np.uint8(transparent)))
     shown.putpalette([*palette, 0, 0, 0])
     options: dict[str, Any] = {"transparency": transparent, "include_color_table": True}
-    parts = getdata(shown, (layer.left, layer.top), duration=milliseconds, **options)
+    parts = getdata(shown, (left, top), duration=milliseconds, **options)
     data = b"".join(parts)
     parts.clear()  # Pillow makes a class for each call, which keeps them until garbage is collected
     return data
@@ -175,7 +94,7 @@ def _with_palette(rgb: Image) -> Any:
 
 # ---- any animation -------------------------------------------------------------------------------------
 
-SUFFIXES = (".apng", ".png", ".gif", ".mp4")
+SUFFIXES = (".gif", ".mp4")
 LOWEST_FPS, HIGHEST_FPS = 0.1, 100
 _HIGHEST_GIF_FPS = 50  # its clock counts hundredths of a second, and players take 1 for 10
 
@@ -192,8 +111,8 @@ def write_video(frames: Iterable[Image], path: str | os.PathLike[str], fps: floa
 
     ``frames`` are uint8 (h, w, 3), all of one size; they are taken one by one, and no more than two are
     held, so that memory does not grow with the length. ``fps``, 0.1 to 100, are pictures a second. What is
-    written follows from the end of the name: ``.apng`` or ``.png`` without loss; ``.gif`` (at most 50 a
-    second), without loss where no more than 255 colours change at a time; ``.mp4`` (H.264) with ffmpeg.
+    written follows from the end of the name: ``.gif`` (at most 50 a second), without loss where no more than
+    255 colours change at a time; ``.mp4`` (H.264) with ffmpeg.
 
     The file appears when it is complete; if anything fails, one that was there before is untouched. Raises
     TypeError and ValueError for what cannot be an animation, ImportError for ``.mp4`` without the extra
@@ -206,7 +125,7 @@ def write_video(frames: Iterable[Image], path: str | os.PathLike[str], fps: floa
         if suffix == ".mp4":
             return _write_mp4(part, target, pictures, fps)
         with open(part, "wb") as file:
-            return (_write_gif if suffix == ".gif" else _write_apng)(file, pictures, fps)
+            return _write_gif(file, pictures, fps)
 
 
 def check_video(path: str | os.PathLike[str], fps: float) -> str:
@@ -247,7 +166,7 @@ def _imageio_ffmpeg() -> Any:
     except ImportError:
         raise ImportError(
             "writing .mp4 files needs imageio-ffmpeg: pip install 'territorial-env[video]' "
-            "(.apng and .gif files do not)"
+            "(.gif files do not)"
         ) from None
     return imageio_ffmpeg
 

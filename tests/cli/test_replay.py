@@ -116,8 +116,8 @@ def test_a_file_that_is_no_replay_is_exit_code_1_and_one_line(game, run, tmp_pat
 
 def test_a_replay_becomes_an_animation(game, done, tmp_path):
     out, _ = done("replay", "territorial-5.replay", "--animation")
-    assert "animation: territorial-5.apng, 61 pictures, one every 10 ticks" in out
-    pictures, seconds = decode_animation((tmp_path / "territorial-5.apng").read_bytes(), "PNG")
+    assert "animation: territorial-5.gif, 61 pictures, one every 10 ticks" in out
+    pictures, seconds = decode_animation((tmp_path / "territorial-5.gif").read_bytes())
     assert seconds == [0.05] * 61
     replay = Replay.load("territorial-5.replay")
     renderer = Renderer(4, names=replay.names, scale=10)

@@ -74,10 +74,7 @@ GAME = GameRecord(
 WRITERS = {
     **{f"map{end}": lambda path: maps.save(LAND, path) for end in maps.SUFFIXES},
     "picture.png": lambda path: write_png(path, PICTURE),
-    **{
-        f"film.{end}": lambda path: write_video([PICTURE, 255 - PICTURE], path)
-        for end in ("apng", "gif", "mp4")
-    },
+    **{f"film.{end}": lambda path: write_video([PICTURE, 255 - PICTURE], path) for end in ("gif", "mp4")},
     "page.html": lambda path: web.write_page(path, b"film"),
     "game.replay": REPLAY.save,
     "league.npz": LEAGUE.save,

@@ -4,7 +4,6 @@ import io
 import json
 import os
 import re
-import zipfile
 from functools import partial
 
 import numpy as np
@@ -284,37 +283,13 @@ def test_no_more_is_unpacked_than_a_member_says():
     assert peak_of(partial(League._read, file)) < MB
 
 
-def test_of_a_long_list_of_members_nothing_is_read():
-    many = io.BytesIO()
-    with zipfile.ZipFile(many, "w") as archive:
-        for i in range(2_000):
-            archive.writestr(zipfile.ZipInfo(f"{i}"), b"")
-    file = Counted(many.getvalue())
-    with pytest.raises(ValueError, match=r"it has 2000 members, listed in 98,890 bytes; it must have 5"):
-        League._read(file)
-    assert file.nbytes < 100
-
-
 def test_of_a_long_file_only_the_members_are_read():
     file = Counted(LARGE + WHOLE)
     League._read(file)
     assert file.nbytes < 2 * len(WHOLE)
 
 
-def test_members_that_are_packed_otherwise_or_encrypted_are_refused():
-    for method in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
-        file = io.BytesIO()
-        with zipfile.ZipFile(file, "w", method) as archive:
-            for name, content in MEMBERS.items():
-                archive.writestr(name, content)
-        with pytest.raises(ValueError, match="about has the compression method"):
-            League.from_bytes(file.getvalue())
-    place = WHOLE.rindex(b"about.npy") - 46 + 8
-    with pytest.raises(ValueError, match="encrypted"):
-        League.from_bytes(WHOLE[:place] + b"\1" + WHOLE[place + 1 :])
-
-
-def test_what_is_pickled_or_an_expression_is_not_looked_at(tmp_path):
+def test_what_is_pickled_an_expression_or_larger_than_its_member_is_refused(tmp_path):
     class Trap:
         def __reduce__(self):
             return (tmp_path / "trap").touch, ()
@@ -323,7 +298,9 @@ def test_what_is_pickled_or_an_expression_is_not_looked_at(tmp_path):
     np.save(pickled, np.array([Trap()], object), allow_pickle=True)
     header = b"{'descr': '<i8', 'fortran_order': False, 'shape': (" + b"-" * 50_000 + b"1,), }\n"
     expression = b"\x93NUMPY\2\0" + len(header).to_bytes(4, "little") + header
-    for content in (pickled.getvalue(), expression):
+    claims = array(np.zeros(1)).replace(b"(1,), }" + b" " * 12, b"(%d,), }" % 10**12)
+    assert b"(1000000000000,), }" in claims
+    for content in (pickled.getvalue(), expression, claims):
         for name in ("about", "sums", "num_games"):
             with pytest.raises(ValueError, match=f"this is not a league: {name}"):
                 League.from_bytes(with_member(name, content))

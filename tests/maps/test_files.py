@@ -102,7 +102,7 @@ REFUSED = {
     ),
     "a drawing too wide": (drawing(*["." * 1025] * 16), "map width is 1025"),
     "no land": (drawing(*["#" * 20] * 16), "it has no land; a game needs one 4-connected region"),
-    "a cut picture": (png(20, 16, bytes(336))[:-20], "as a PNG picture, it is"),
+    "a cut picture": (png(20, 16, bytes(336))[:-20], "as a PNG picture, Pillow cannot read it"),
     "a picture too large": (
         png(2000, 16, bytes(50)),
         "picture, the picture is 2,000 pixels wide; it must be 16 to",

@@ -80,9 +80,9 @@ def decode_png(data: bytes) -> Image:
         return np.array(picture)
 
 
-def decode_animation(data: bytes, form: str) -> tuple[list[Image], list[float]]:
-    """The pictures of a file of the format "PNG" or "GIF" as they are shown, and the seconds of each."""
-    with Pictures.open(io.BytesIO(data), formats=[form]) as animation:
+def decode_animation(data: bytes) -> tuple[list[Image], list[float]]:
+    """The pictures of a GIF file as they are shown, and the seconds of each."""
+    with Pictures.open(io.BytesIO(data), formats=["GIF"]) as animation:
         assert animation.info["loop"] == 0
         pictures, seconds = [], []
         for picture in ImageSequence.Iterator(animation):
