@@ -11,7 +11,7 @@ from territorial.config.map_names import ALL_MAPS
 from territorial.config.validation import one_of, shown, true_or_false, whole_number, whole_number_in
 from territorial.constants import MAX_PLAYERS, NUM_FRACTIONS
 from territorial.files.bounded import Bounds, check_fields, parse_object
-from territorial.replay.recorded import checked_names
+from territorial.replay.recorded import checked_name
 
 LEVELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -129,7 +129,7 @@ def read_command(text: bytes) -> PlayerCommand:
 def person_name(name: Any) -> str:
     """Return a person's name in single spaces; ValueError for a blank name and for a bot's name."""
     given = " ".join(filter(None, name.split(" "))) if isinstance(name, str) else name
-    (seen,) = checked_names("name", [given], 1)
+    seen = checked_name("name", given)
     if seen.casefold() in RESERVED_NAMES:
         raise ValueError(f"name is {seen!r}, which is the name of a bot; choose another name")
     return seen

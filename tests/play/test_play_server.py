@@ -189,6 +189,7 @@ def test_many_clients_that_do_not_come_to_the_point_keep_nobody_from_playing(tmp
     with served(page=PAGE, save=tmp_path / "game.replay") as game:
         head = f"HTTP/1.1\r\nHost: {game.host}\r\nContent-Length: 100\r\n\r\n{{"
         half = ["", "G", "GET / HTTP/1.1\r\nHost: a\r\nB: ", f"POST /{'x' * 22}/act {head}"]
+        half.append(f"POST {game.path}act {head}")
 
         def client(request):
             clients.append(socket.create_connection(game.address, timeout=SECONDS))
