@@ -14,7 +14,7 @@ import pytest
 
 import territorial
 from territorial.constants import FRACTIONS
-from territorial.replay import Replay
+from territorial.replay import Replay, ReplayPlayer
 from tests.browser.chromium import PHONE, leave, soon
 from tests.browser.support import (
     board_of,
@@ -220,7 +220,8 @@ def test_the_end_card_says_by_whom_and_when_one_fell(play, tmp_path):
     tab, _ = play(seats=DEADLY, config=LONG, seed=2, pace=1000)
     soon(tab, "page.game.now.is_over && page.film.isComplete && element('ending').open")
     replay, fall = Replay.load(tmp_path / "game.replay"), tab.evaluate("fateOf(page.film, 1).fall")
-    before, after, end = (replay.game(tick).state for tick in (fall["from"], fall["until"], replay.num_ticks))
+    ticks = fall["from"], fall["until"], replay.num_ticks
+    before, after, end = (ReplayPlayer(replay).seek(tick).state for tick in ticks)
     taken = after.taken[0, :, 1] - before.taken[0, :, 1]
     assert (fall["seat"], fall["cells"], fall["land"]) == (taken.argmax(), taken.max(), before.land[0, 1])
     assert text_of(tab, "#ending .fall").endswith(f"between ticks {fall['from']:,} and {fall['until']:,}.")
