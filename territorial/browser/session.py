@@ -123,9 +123,8 @@ class Session:
 
     Args:
         make: returns the first game for None, and a game as a player wishes, or from a moment of the last
-            one. It is called in the thread of
-            ``run``, which is the only one that then calls the game, and raises WishError for a game that
-            there cannot be.
+            one. It is called in the thread of ``run``, which is the only one that then calls the game, and
+            raises WishError for a game that there cannot be.
         pace: ticks a second; None: the game waits for each decision of the person.
         is_paused: whether the first game is paused as it begins.
 
