@@ -45,7 +45,7 @@ def test_a_part_of_rewards_without_a_kernel_is_no_number():
 LEAGUE = League(LeagueConfig(num_players=2, learners=[Learner(name="main", seats=2)]), rated=False)
 FORGOTTEN = [
     (
-        lambda: Session.__new__(Session)._do(None, commands.PlayerCommand("dance")),
+        lambda: Session._do(SimpleNamespace(person=None), commands.PlayerCommand("dance")),
         AssertionError,
         "dance",
     ),

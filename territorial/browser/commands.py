@@ -11,7 +11,7 @@ from territorial.config.map_names import ALL_MAPS
 from territorial.config.validation import one_of, shown, true_or_false, whole_number, whole_number_in
 from territorial.constants import MAX_PLAYERS, NUM_FRACTIONS
 from territorial.files.bounded import Bounds, check_fields, parse_object
-from territorial.replay.recorded import checked_names
+from territorial.replay.recorded import checked_name
 
 LEVELS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -45,12 +45,11 @@ _FIELDS: dict[Kind, tuple[str, ...]] = {
     "resign": (),
     "show": ("panel", "on"),
     "new": ("level", "players", "map", "name", "seed"),
-    "ready": ("name", "on"),
     "take_over": ("tick", "seat"),
 }
 
 
-Kind = Literal["launch", "aim", "hold", "pause", "pace", "resign", "show", "new", "ready", "take_over"]
+Kind = Literal["launch", "aim", "hold", "pause", "pace", "resign", "show", "new", "take_over"]
 
 
 class Wish(NamedTuple):
@@ -58,7 +57,6 @@ class Wish(NamedTuple):
 
     ``level``, one of ``LEVELS``, and ``map``, the name of a kind or of a land, are None for what the command
     line names. ``name`` is what the player is called. A ``seed`` of None is a new one, and with it a new map.
-    The session adds the names of the ``others`` in a game of several people, None for who is not there.
     """
 
     level: str | None
@@ -66,7 +64,6 @@ class Wish(NamedTuple):
     map: str | None
     name: str
     seed: int | None
-    others: tuple[str | None, ...] = ()
 
 
 class TakeOver(NamedTuple):
@@ -90,16 +87,13 @@ class PlayerCommand(NamedTuple):
     share: int = 0
     """Of both: the number of the fraction, 0..9, an index into ``constants.FRACTIONS``."""
     is_on: bool = False
-    """Of a pause: whether the game is to stand still from now on; of "ready": whether the person waits for
-    the next game to begin; of the others, whether the panel is open."""
+    """Of a pause: whether the game is to stand still from now on; of "show": whether the panel is open."""
     pace: int | None = None
     """Of a pace: ticks a second, 1 to 1000; None: the game waits for each decision."""
     panel: str = ""
     """Of "show": one of ``PANELS``; of an aim, "forecast": what the launch would come to."""
     wish: Wish | None = None
     """Of "new": the game to begin."""
-    name: str = ""
-    """Of "ready": what the person is called in the next game."""
     take_over: TakeOver | None = None
     """Of "take_over": where the next game goes on from."""
 
@@ -109,9 +103,9 @@ def read_command(text: bytes) -> PlayerCommand:
 
     Such as ``{"do": "launch", "target": 4, "share": 7}``, ``{"do": "hold"}``, ``{"do": "resign"}``,
     ``{"do": "pause", "on": true}``, ``{"do": "pace", "pace": 20}`` or ``"step"`` instead of 20,
-    ``{"do": "show", "panel": "advice", "on": true}``, ``{"do": "ready", "name": "Bob", "on": true}``, and
-    ``{"do": "new", "level": "easy", "players": 32, "map": "lakes", "name": "Ada", "seed": null}``, whose seed
-    is a text otherwise, because numbers of JavaScript have 53 bits; and ``{"do": "take_over", "tick": 1600,
+    ``{"do": "show", "panel": "advice", "on": true}``, and ``{"do": "new", "level": "easy", "players": 32,
+    "map": "lakes", "name": "Ada", "seed": null}``, whose seed is a text otherwise, because numbers of
+    JavaScript have 53 bits; and ``{"do": "take_over", "tick": 1600,
     "seat": 7}``.
     """
     fields = parse_object(text, _BOUNDS)
@@ -128,17 +122,16 @@ def read_command(text: bytes) -> PlayerCommand:
         pace=None if pace == STEP else whole_number("pace", pace, 1, FASTEST),
         panel="forecast" if do == "aim" else "" if panel is None else one_of("panel", panel, PANELS),
         wish=_read_wish(fields) if do == "new" else None,
-        name=person_name("name", fields["name"]) if do == "ready" else "",
         take_over=_read_take_over(fields) if do == "take_over" else None,
     )
 
 
-def person_name(what: str, name: Any) -> str:
+def person_name(name: Any) -> str:
     """Return a person's name in single spaces; ValueError for a blank name and for a bot's name."""
     given = " ".join(filter(None, name.split(" "))) if isinstance(name, str) else name
-    (seen,) = checked_names(what, [given], 1)
+    seen = checked_name("name", given)
     if seen.casefold() in RESERVED_NAMES:
-        raise ValueError(f"{what} is {seen!r}, which is the name of a bot; choose another name")
+        raise ValueError(f"name is {seen!r}, which is the name of a bot; choose another name")
     return seen
 
 
@@ -158,6 +151,6 @@ def _read_wish(fields: dict[str, Any]) -> Wish:
         level=None if fields["level"] is None else one_of("level", fields["level"], LEVELS),
         players=whole_number("players", fields["players"], 2, 250),
         map=None if fields["map"] is None else one_of("map", fields["map"], ALL_MAPS),
-        name=person_name("name", fields["name"]),
+        name=person_name(fields["name"]),
         seed=seed,
     )

@@ -38,7 +38,6 @@ from territorial.replay.recorded import SUFFIX, checked_names
 DEFAULT_PACE = 20
 DEFAULT_LEVEL = "easy"
 PERSON = "person"
-MOST_PEOPLE = 8
 
 Entrant = Player | type[PythonBot]
 """A player, or the class of a bot that can be made without arguments."""
@@ -73,10 +72,10 @@ class Sitting(NamedTuple):
     """Players at a table.
 
     Args:
-        seats: by seat who plays it; people and policies that act on observations are "agent".
+        seats: by seat who plays it; the person and policies that act on observations are "agent".
         names: by seat the name.
         policies: the policies that act on observations, by seat.
-        advisor: who advises the people.
+        advisor: who advises the person.
 
     """
 
@@ -88,7 +87,7 @@ class Sitting(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Hosting:
-    """The first game that people play, and the settings that all later games share.
+    """The first game that a person plays, and the settings that all later games share.
 
     The fields are the arguments of ``host``, which describes them.
     """
@@ -99,9 +98,8 @@ class Hosting:
     policies: Mapping[str, Entrant] = field(default_factory=dict)
     seats: str | Sequence[Seat] | None = None
     advisor: Entrant | None = None
-    people: int = 1
     seat: int = 1
-    names: Sequence[str | None] = ()
+    name: str | None = None
     spectate: bool = False
     pace: int | Literal["step"] = DEFAULT_PACE
     seed: int | None = None
@@ -111,7 +109,6 @@ class Hosting:
 
     def __post_init__(self) -> None:
         """Check the fields that do not depend on the number of players."""
-        whole_number("people", self.people, 1, MOST_PEOPLE)
         whole_number("seat", self.seat, 1, 250)
         whole_number("pace", 1 if self.pace == STEP else self.pace, 1, FASTEST)
         whole_number("seed", self.seed or 0, 0, LARGEST_SEED)
@@ -119,11 +116,6 @@ class Hosting:
         one_of("seats", self.seats if isinstance(self.seats, str) else DEFAULT_FIELD, LINEUPS)
         if isinstance(self.opponents, str):
             raise HostingError("opponents", f"{self.opponents!r}; it must be a list of players")
-        if self.spectate and self.people > 1:
-            raise HostingError(
-                "people",
-                f"{self.people} people take seats, but `spectate` takes none; use only one of the two",
-            )
         if self.spectate and self.advisor is not None:
             problem = f"{self._label(self.advisor)!r} has no seat to advise, because `spectate` takes none"
             raise HostingError("advisor", f"{problem}; use only one of them")
@@ -183,7 +175,7 @@ class Hosting:
         least = max(self.seat, (not self.spectate) + (0 if wish.level else len(self.opponents)))
         if wish.players < least:
             raise WishError(f"players is {wish.players}; the command line requires at least {least}")
-        changed: dict[str, Any] = {"names": (wish.name, *wish.others), "seed": wish.seed, "before": None}
+        changed: dict[str, Any] = {"name": wish.name, "seed": wish.seed, "before": None}
         config = self._given | {"num_players": wish.players} | ({} if wish.map is None else {"map": wish.map})
         if wish.level is not None:
             changed |= {"level": wish.level, "seats": None, "opponents": ()}
@@ -203,7 +195,6 @@ class Hosting:
             before=branch.before,
             tick=branch.tick,
             seat=branch.seat,
-            names=(branch.name,),
             spectate=False,
             save=None,
         ).resolved()
@@ -216,7 +207,7 @@ class Hosting:
             "level": self.usual_level,
             "players": config.num_players,
             "map": str(config.map) if str(config.map) in ALL_MAPS else None,
-            "name": (*self.names, PERSON)[0],
+            "name": self._name,
             "seed": str(self.seed),
         }
 
@@ -228,7 +219,7 @@ class Hosting:
             "level": self.level is not None or card["level"] is None,
             "players": "num_players" in given,
             "map": "map" in given,
-            "name": bool(self.names),
+            "name": self.name is not None,
             "seed": self.seed is not None,
         }
         return {
@@ -250,17 +241,15 @@ class Hosting:
             frames = max((player.frames for player in observers), default=None)
             with _blamed_on("", ValueError):  # such as a map that has no room for all spawns
                 game = begin(config, sitting.seats, seed, is_recorded=True, frames=frames)
-            advised = self.people_at if sitting.advisor else ()
-            panels = {at: self._panels(game, at) for at in advised if at}
+            panels = {} if self.spectate else self._panels(game, self.seat)
             with _blamed_on("opponents", Exception):  # whatever a policy raises when it begins
                 policies = {at: chooser(one, at, game, seed) for at, one in sitting.policies.items()}
         except MemoryError:
             size = f"{config.height} x {config.width} cells with {config.num_players} seats"
             raise HostingError("config", f"not enough memory for a game of {size}") from None
-        title = self._title([sitting.names[at - 1] for at in self.people_at if at])
-        title += f", game {number}" if (number := next(numbers)) > 1 else ""
+        title = self._title + (f", game {number}" if (number := next(numbers)) > 1 else "")
         save, card = Path(self.save or ""), self.card | dict(choices)
-        return Table(game, self.people_at, sitting.names, save, title, policies, panels, card)
+        return Table(game, self._own_seat, sitting.names, save, title, policies, panels, card)
 
     def _branch(self, before: Replay, numbers: Iterator[int], choices: Mapping[str, Any]) -> Table:
         """Return a game that goes on from ``before`` at ``tick``, in which the person takes over a seat.
@@ -276,33 +265,34 @@ class Hosting:
         with _blamed_on("tick", ValueError):
             game = before.game(self.tick, seats={**seats, self.seat: AGENT}, players=bots)
         shown = list(before.names)
-        shown[self.seat - 1] = self._people[0] or PERSON
-        panels = {self.seat: self._panels(game, self.seat)}
-        title = f"{shown[self.seat - 1]} from tick {self.tick:,}, game {next(numbers)}"
+        shown[self.seat - 1] = self._name
+        panels = self._panels(game, self.seat)
+        title = f"{self._name} from tick {self.tick:,}, game {next(numbers)}"
         card = self.card | dict(choices)
-        return Table(game, [self.seat], shown, Path(self.save or ""), title, {}, panels, card, before)
+        return Table(game, self.seat, shown, Path(self.save or ""), title, {}, panels, card, before)
 
-    def _title(self, people: list[str]) -> str:
-        """Return the title of a game, such as "You against 31 easy bots"."""
-        level, others = self.usual_level, self.game_config.num_players - len(people)
-        who = "You" if people and self.people == 1 else " and ".join(people)
+    @property
+    def _title(self) -> str:
+        """The title of the game, such as "You against 31 easy bots"."""
+        level, others = self.usual_level, self.game_config.num_players - (not self.spectate)
         kind = f"{level} bot" if level else "player"
-        bots = f"{others} {kind}{'s' if others > 1 else ''}" if others else ""
-        return (" and " if self.game_config.teams else " against ").join(filter(None, (who, bots)))
+        bots = f"{others} {kind}{'s' if others > 1 else ''}"
+        if self.spectate:
+            return bots
+        return f"You and {bots}" if self.game_config.teams else f"You against {bots}"
 
     # ---- who plays ---------------------------------------------------------------------------------
 
     @cached_property
     def sitting(self) -> Sitting:
-        """The people and the others: opponents next to the people, the line-up on all other seats.
+        """The person and the others: opponents next to the person, the line-up on all other seats.
 
-        The bots of a level are dealt in turn to all seats after those of the people. The champion advises the
-        people, unless another was asked for.
+        The bots of a level are dealt in turn to all seats after the person's. The champion advises the
+        person, unless another was asked for.
         """
-        players, level = self.game_config.num_players, self.usual_level
-        people = dict(zip(self.people_at, self._people, strict=True))
+        players, level, own = self.game_config.num_players, self.usual_level, self._own_seat
         in_turn = (*range(self.seat, players + 1), *range(1, self.seat))
-        free = [seat for seat in in_turn if seat not in people]
+        free = [seat for seat in in_turn if seat != own]
         if len(self.opponents) > len(free):
             raise HostingError(
                 "opponents", f"{len(self.opponents)} opponents; at most {len(free)} fit (`num_players`)"
@@ -310,13 +300,11 @@ class Hosting:
         line_up = LINEUPS[self.seats].seats if isinstance(self.seats, str) else self.seats or USUAL_SEATS
         with _blamed_on("seats", ValueError):
             seats = list(dealt(tuple(line_up), players))
-        policies, named = dict[int, ActingPolicy](), dict[int, str]()
+        policies, named = dict[int, ActingPolicy](), {own: self._name}
         for seat, bot in zip(free, cycle(LEVELS[level]) if level else (), strict=False):
             seats[seat - 1] = bot
-        with _blamed_on("names", TypeError, ValueError):
-            for seat, name in people.items():
-                if name is not None:
-                    seats[seat - 1], named[seat] = AGENT, person_name("name", name)
+        if own:
+            seats[own - 1] = AGENT
         advisor = None if self.spectate else self._player("advisor", self.advisor or CHAMPION)
         for seat, asked in zip(free, self.opponents, strict=False):
             opponent = self._player("opponents", asked)
@@ -327,27 +315,22 @@ class Hosting:
             if is_acting(opponent) or (isinstance(asked, str) and asked in self.policies):
                 named[seat] = self._label(asked)
         names = [named.get(seat, name) for seat, name in enumerate(shown_names(seats), start=1)]
-        with _blamed_on("names", ValueError):
+        with _blamed_on("opponents", ValueError):
             return Sitting(seats, checked_names("names", names, players), policies, advisor)
 
     @property
-    def people_at(self) -> list[int]:
-        """The seat of each person; 0 for spectators."""
-        players, names, seats = self.game_config.num_players, self._people, count(self.seat - 1)
-        if self.seat > players:
-            raise HostingError("seat", f"{self.seat}; it must be from 1 to {players} (`num_players`)")
-        if (sitting := len(names) - names.count(None)) > players:
-            raise HostingError("people", f"{sitting}; it must be at most {players} (`num_players`)")
-        return [0 if name is None else next(seats) % players + 1 for name in names]
+    def _own_seat(self) -> int:
+        """The seat of the person; 0 for a spectator."""
+        if self.seat > self.game_config.num_players:
+            problem = f"{self.seat}; it must be from 1 to {self.game_config.num_players} (`num_players`)"
+            raise HostingError("seat", problem)
+        return 0 if self.spectate else self.seat
 
     @property
-    def _people(self) -> list[str | None]:
-        """The names of the people; None for people without a seat."""
-        usual = [PERSON, *(f"{PERSON} {number}" for number in range(2, self.people + 1))]
-        if len(self.names) > self.people:
-            raise HostingError("names", f"{len(self.names)} names; `people` is {self.people}")
-        names = [*self.names, *usual[len(self.names) :]]
-        return [None, *names[1:]] if self.spectate else names
+    def _name(self) -> str:
+        """What the person is called."""
+        with _blamed_on("name", ValueError):
+            return PERSON if self.name is None else person_name(self.name)
 
     def _player(self, name: str, asked: Entrant) -> Seat | ActingPolicy:
         """Return the player that the field ``name`` has: a policy, or a bot as seats take it."""
@@ -415,7 +398,7 @@ def begin(
 
 
 class Hosted(Serving):
-    """Games that people play on a server of this process, until ``stop`` or the end of its block.
+    """Games that a person plays on a server of this process, until ``stop`` or the end of its block.
 
     Args:
         hosting: the first game.
@@ -450,7 +433,7 @@ class Hosted(Serving):
                 raise session.save_error
 
         pace = hosting.pace if isinstance(hosting.pace, int) else None
-        self.session = session = Session(make, pace=pace, is_paused=True, num_people=hosting.people)
+        self.session = session = Session(make, pace=pace, is_paused=True)
         self.replays = session.replays
         """By file of a replay, up to which tick it has been written."""
         super().__init__(PlayServer(page(is_played=True), session, host, port), play, session.stop)
@@ -464,9 +447,8 @@ def host(
     policies: Mapping[str, Entrant] | None = None,
     seats: str | Sequence[Seat] | None = None,
     advisor: Entrant | None = None,
-    people: int = 1,
     seat: int = 1,
-    names: Sequence[str] = (),
+    name: str | None = None,
     spectate: bool = False,
     pace: int | Literal["step"] = DEFAULT_PACE,
     seed: int | None = None,
@@ -477,21 +459,20 @@ def host(
     port: int = DEFAULT_PORT,
     is_opened: bool = True,
 ) -> Hosted:
-    """Serve games that people play in the browser, and return at once; ``territorial play`` is this call.
+    """Serve games that a person plays in the browser, and return at once; ``territorial play`` is this call.
 
     Args:
         config: the game, or the fields of its config that are not left open. What has its default in a
             ``GameConfig`` is left open: the page can change it, and the map follows from the seed.
         level: the bots of one of ``LEVELS``; default "easy", unless ``seats`` or ``opponents`` are given.
-        opponents: players next to the people: bots by name, as objects or classes, and policies that act on
+        opponents: players next to the person: bots by name, as objects or classes, and policies that act on
             observations. Texts are as in ``territorial.match``, or names of ``policies``.
         policies: players by names of your choice.
         seats: bots of all other seats, or the name of a line-up, beside ``opponents``; default "mixed-1".
         advisor: the player whose moves the page can show; default "champion-1".
-        people: how many people play, each at an address of their own; 1 to 8.
-        seat: the seat of the first person, 1 to P; the others follow.
-        names: what the people are called; default "person", "person 2" and so on.
-        spectate: nobody takes a seat.
+        seat: the seat of the person, 1 to P.
+        name: what the person is called; default "person".
+        spectate: the person takes no seat, and watches.
         pace: ticks a second, 1 to 1000, or "step": the game waits for each decision.
         seed: of the game, 0 to 2**64 - 1; default another one for each game.
         save: the file of the replay, which is always written; default "territorial-SEED-TIME.replay", here.
@@ -504,8 +485,8 @@ def host(
         is_opened: whether the page is opened in a browser.
 
     Returns:
-        What is served: ``url`` and ``urls``, ``session``, ``replays``, ``wait()`` and ``stop()``. As a
-        context manager it is stopped at the end of the block.
+        What is served: ``url``, ``session``, ``replays``, ``wait()`` and ``stop()``. As a context manager it
+        is stopped at the end of the block.
 
     Raises:
         HostingError: a ValueError that names the field, for a game that there cannot be.
@@ -528,9 +509,8 @@ def host(
             policies=policies or {},
             seats=seats,
             advisor=advisor,
-            people=people,
             seat=seat,
-            names=names,
+            name=name,
             spectate=spectate,
             pace=pace,
             seed=seed,

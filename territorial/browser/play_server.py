@@ -26,14 +26,13 @@ MOST_READ = 8 * LARGEST_COMMAND
 
 
 class PlayServer(PageServer):
-    """Serves a session, with one secret token per person.
+    """Serves a session under a secret token.
 
     Below ``/TOKEN/`` lie the page, its ``film``, the newest file of a ``replay`` once there is one, and
-    ``seat``, the situations of the person as lines of JSON.
+    ``seat``, the situations of the session as lines of JSON.
     ``POST /TOKEN/act`` takes a command (``read_command``) from pages of this server alone: the token must be
     right, ``Host`` must name this server, ``Origin`` must be that host, and the body be JSON of at most 1 KB.
-    The answer is the situation after the command, or an object with an ``error``. The token says
-    whose command it is.
+    The answer is the situation after the command, or an object with an ``error``.
 
     Args:
         page: the page, HTML.
@@ -47,26 +46,19 @@ class PlayServer(PageServer):
     """
 
     def __init__(self, page: bytes, session: Session, host: str = "127.0.0.1", port: int = 0) -> None:
-        self.session, self.tokens = session, [secrets.token_urlsafe(16) for _ in session.people]
+        self.session, self.token = session, secrets.token_urlsafe(16)
         super().__init__(page, session.film, host, port, PlayHandler)
 
     @property
-    def urls(self) -> list[str]:
-        """Where the page of each person is, with the token; the first one is the host's."""
-        base = super().url
-        return [f"{base}{token}/" for token in self.tokens]
-
-    @property
     def url(self) -> str:
-        """Where the page of the host is, with the token."""
-        return self.urls[0]
+        """Where the page is, with the token."""
+        return f"{super().url}{self.token}/"
 
 
 class PlayHandler(PageHandler):
     """One request to the play server, from its page or from any other client."""
 
     server: PlayServer
-    person: int  # whose token the request has
 
     def answer(self) -> None:
         """Send the resource of a GET or HEAD request."""
@@ -102,23 +94,21 @@ class PlayHandler(PageHandler):
         else:
             status = HTTPStatus.OK
             try:
-                text = self.server.session.submit(read_command(body), self.person)
+                text = self.server.session.submit(read_command(body))
             except (TypeError, ValueError, RefusedError) as error:
                 status = _STATUS_OF_ERROR.get(type(error), HTTPStatus.BAD_REQUEST)
                 text = json.dumps({"error": str(error)}).encode()
             self.send_content("application/json", [text], len(text), status)
 
     def _name(self) -> str | None:
-        """Return the path below a token; None, after a refusal, without the right one."""
+        """Return the path below the token; None, after a refusal, without the right one."""
         if not self.names_server():
             return None
         token, slash, name = self.path.removeprefix("/").partition("/")
-        is_found = [compare_digest(token.encode("latin-1"), one.encode()) for one in self.server.tokens]
-        if not any(is_found) or not slash:
+        if not compare_digest(token.encode("latin-1"), self.server.token.encode()) or not slash:
             self.send_error(HTTPStatus.FORBIDDEN, "The address lacks the token of this game")
             return None
-        self.person = is_found.index(True)
-        self.server.admit(self.connection, self.person)
+        self.server.admit(self.connection)
         return name
 
     def _body(self) -> bytes | None:
@@ -129,6 +119,6 @@ class PlayHandler(PageHandler):
 
     def _send_situations(self) -> None:
         """Send the situation now, and each that follows; the game is played as long as a page reads them."""
-        with self.server.session.page_open(self.person):
-            situations = self.server.session.people[self.person].situations.pieces(SECONDS_BETWEEN_LINES)
+        with self.server.session.page_open():
+            situations = self.server.session.situations.pieces(SECONDS_BETWEEN_LINES)
             self.send_content("application/x-ndjson", (new + b"\n" for new in situations))

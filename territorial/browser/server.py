@@ -19,9 +19,9 @@ from socketserver import TCPServer, ThreadingMixIn
 from typing import Any
 
 MOST_CONNECTIONS = 128
-"""Connections of one sender that are served at a time, each by a thread; one more is closed unanswered."""
+"""Connections that are served at a time, each by a thread; one more is closed unanswered."""
 MOST_UNKNOWN = 64
-"""Connections that have not said yet what is asked for, and by whom; one more ends the oldest of them."""
+"""Connections that have not said yet what is asked for; one more ends the oldest of them."""
 REQUEST_SECONDS = 10
 """In these the whole of a request must have come, however it is split."""
 REQUEST_BYTES = 2**14
@@ -128,7 +128,7 @@ class PageServer(ThreadingMixIn, TCPServer):
         handler: type[PageHandler] | None = None,
     ) -> None:
         self.page, self.film, self.host = page, film, host
-        self._senders = dict[socket.socket, int | None]()  # by connection, the oldest first; None: unknown
+        self._is_admitted = dict[socket.socket, bool]()  # by connection, the oldest first
         family, _, _, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
@@ -144,11 +144,6 @@ class PageServer(ThreadingMixIn, TCPServer):
         name = f"[{host}]" if ":" in host else host
         return f"http://{name}:{self.server_address[1]}/"
 
-    @property
-    def urls(self) -> list[str]:
-        """The addresses of the page, one per person."""
-        return [self.url]
-
     def is_own_name(self, host: str) -> bool:
         """Whether the Host header ``host`` can only mean this server."""
         name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
@@ -163,23 +158,23 @@ class PageServer(ThreadingMixIn, TCPServer):
     def get_request(self) -> tuple[socket.socket, Any]:
         """Return the next connection, and close the oldest unknown one if there are too many."""
         request, address = super().get_request()
-        self._senders[request] = None
-        unknown = [one for one, sender in list(self._senders.items()) if sender is None]
+        self._is_admitted[request] = False
+        unknown = [one for one, is_admitted in list(self._is_admitted.items()) if not is_admitted]
         for one in unknown[:-MOST_UNKNOWN]:
             with suppress(OSError):  # it has just ended by itself
                 one.shutdown(socket.SHUT_RDWR)  # which wakes its thread
         return request, address
 
-    def admit(self, request: Any, sender: int = 0) -> None:
-        """Count a connection of its sender; ConnectionAbortedError if there are too many."""
-        self._senders[request] = sender
-        if list(self._senders.values()).count(sender) > MOST_CONNECTIONS:
-            raise ConnectionAbortedError(f"there are {MOST_CONNECTIONS} connections of this sender")
+    def admit(self, request: Any) -> None:
+        """Count a connection among those that are served; ConnectionAbortedError if there are too many."""
+        self._is_admitted[request] = True
+        if sum(list(self._is_admitted.values())) > MOST_CONNECTIONS:
+            raise ConnectionAbortedError(f"there are {MOST_CONNECTIONS} connections")
 
     def shutdown_request(self, request: Any) -> None:
         """End a connection, however it went, and give its room back."""
         super().shutdown_request(request)
-        self._senders.pop(request, None)
+        self._is_admitted.pop(request, None)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Pass over connections that the other side closed or that ran out of time."""
@@ -190,7 +185,7 @@ class PageServer(ThreadingMixIn, TCPServer):
 class Serving(AbstractContextManager["Serving"]):
     """A server and the work that makes its content, a thread each, until ``stop``.
 
-    It has the ``url`` of the page, and the ``urls`` of all those who are served.
+    It has the ``url`` of the page.
 
     Args:
         server: it listens already, as the work may have to compile.
@@ -200,7 +195,7 @@ class Serving(AbstractContextManager["Serving"]):
     """
 
     def __init__(self, server: PageServer, work: Callable[[], None], stop: Callable[[], bool]) -> None:
-        self.server, self.url, self.urls, self._stop_work = server, server.url, server.urls, stop
+        self.server, self.url, self._stop_work = server, server.url, stop
         self._failures = list[BaseException]()
         answer = partial(server.serve_forever, poll_interval=0.1)
         self._answering, self._working = (

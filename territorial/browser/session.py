@@ -1,4 +1,4 @@
-"""``Session``: the thread that plays people's games one after the other.
+"""``Session``: the thread that plays a person's games one after the other.
 
 Threads of the server only put commands into a queue and wait for the answer. So the game is never called by
 two threads, and its pace does not depend on what clients send.
@@ -29,19 +29,17 @@ from territorial.replay import LiveGame, Recorder, Replay
 
 
 class Person:
-    """One address of a session: one person, on any number of pages."""
+    """The person of one game: what the pages have chosen, and what they look at.
 
-    now: Situation  # the game as this person sees it
+    Args:
+        seat: 1..P; 0 watches.
+        now: the game as this seat sees it.
+        panels: by name, what the pages can show beside the game.
 
-    def __init__(self) -> None:
-        self.situations = Feed(has_newest_alone=True)  # what the pages are told, as JSON
-        self.name, self.pages, self.is_ready = "", 0, False
+    """
 
-    def begin(self, seat: int, name: str, *, wants_pause: bool) -> None:
-        """Take a seat of a game that begins, under a name; seat 0 watches it."""
-        self.seat, self.name = seat, name
-        self.wants_pause, self.is_ready = wants_pause, False
-        self.panels: Mapping[str, Look] = {}  # what the pages can show beside the game
+    def __init__(self, seat: int, now: Situation, panels: Mapping[str, Look]) -> None:
+        self.seat, self.now, self.panels = seat, now, panels
         self.open = dict[str, tuple[int, Any]]()  # the panels that are open, with the tick of what they show
         self.aim = PlayerCommand("aim")  # what the forecast is of
         self.queued: PlayerCommand | None = None
@@ -56,18 +54,6 @@ class Person:
     def decides(self) -> bool:
         """Whether there are decisions to make."""
         return self.now.is_alive and not self.now.is_over and not self.has_resigned
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields of this person that all people see."""
-        return {
-            "name": self.name,
-            "seat": self.seat,
-            "is_here": self.pages > 0,
-            "is_ready": self.is_ready,
-            "decides": self.decides,
-            "has_decided": self.has_decided,
-            "wants_pause": self.wants_pause,
-        }
 
 
 NEVER = -1
@@ -85,22 +71,22 @@ class BusyError(RefusedError):
     """The game takes too long."""
 
 
-_Pending = tuple[PlayerCommand, Future[bytes], int]
-"""A command on its way to the thread of the game, where its answer goes, and the number of the person."""
+_Pending = tuple[PlayerCommand, Future[bytes]]
+"""A command on its way to the thread of the game, and where its answer goes."""
 
 
 class Table(NamedTuple):
-    """A game that people play, and all that belongs to it.
+    """A game that a person plays, and all that belongs to it.
 
     Args:
         game: a batch of one with autoreset "disabled", after ``reset``. From here on it is the session's.
-        seats: by person the seat, 1..P, which must be "agent" or "external"; 0: this person watches.
+        seat: of the person, 1..P, which must be "agent" or "external"; 0: the person watches.
         names: what the P seats are called, in the film and in the replay.
         save: the file of the replay.
         title: of the film; each game of a session has another one, by which pages notice a new game.
         policies: what chooses the actions of other seats that are "agent" or "external", by seat.
-        panels: by seat and name, what the page can show beside the game. They are asked while they are open
-            and the person has decisions to make, and must not change the game.
+        panels: by name, what the page can show beside the game. They are asked while they are open and the
+            person has decisions to make, and must not change the game.
         card: what the page shows of this game and offers for the next one, as values that JSON has; None:
             there is no next game.
         before: the replay that the game goes on from; None: it begins at tick 0.
@@ -108,12 +94,12 @@ class Table(NamedTuple):
     """
 
     game: VecGame
-    seats: Sequence[int]
+    seat: int
     names: Sequence[str]
     save: Path
     title: str
     policies: Mapping[int, Choose] = {}
-    panels: Mapping[int, Mapping[str, Look]] = {}
+    panels: Mapping[str, Look] = {}
     card: Mapping[str, Any] | None = None
     before: Replay | None = None
 
@@ -124,43 +110,34 @@ class Branch(NamedTuple):
     before: Replay
     tick: int
     seat: int
-    name: str
 
 
 class Session:
-    """Plays one game after the other with people at some seats; ``run`` does that, in one thread.
+    """Plays one game after the other with a person at one of its seats; ``run`` does that, in one thread.
 
     A game stands still while no page shows it (``page_open``), and the first one until it is no longer
     paused if ``is_paused``. A further game waits for a page that is opened after it has begun, because pages
     of the game before it load again. A game takes a decision every ``decision_every`` ticks, at ``pace``.
-    Whenever the last page is closed, when the game is paused, when a person is out or the game is over,
+    Whenever the last page is closed, when the game is paused, when the person is out or the game is over,
     before the next game, and when the session is stopped, the replay is saved.
-
-    Of several people the first one is the host, who alone begins games and changes the pace. A game is paused
-    once all who have decisions to make and a page open want that, and goes on as soon as one of them does
-    not; so nobody can stop the others, or hold them up.
 
     Args:
         make: returns the first game for None, and a game as a player wishes, or from a moment of the last
-            one. It is called in the thread of
-            ``run``, which is the only one that then calls the game, and raises WishError for a game that
-            there cannot be.
-        pace: ticks a second; None: the game waits for each decision of all people who have a page open.
-        is_paused: whether the first game is paused as it begins. With several people it is only there to be
-            seen until the host begins another one, in which all play who are there.
-        num_people: the number of people.
+            one. It is called in the thread of ``run``, which is the only one that then calls the game, and
+            raises WishError for a game that there cannot be.
+        pace: ticks a second; None: the game waits for each decision of the person.
+        is_paused: whether the first game is paused as it begins.
 
     """
 
+    person: Person  # of the game that is played now
+
     def __init__(
-        self,
-        make: Callable[[Wish | Branch | None], Table],
-        *,
-        pace: int | None,
-        is_paused: bool = False,
-        num_people: int = 1,
+        self, make: Callable[[Wish | Branch | None], Table], *, pace: int | None, is_paused: bool = False
     ) -> None:
-        self.film, self.people = Feed(), tuple(Person() for _ in range(num_people))
+        self.film = Feed()
+        self.situations = Feed(has_newest_alone=True)
+        """What the pages are told, as JSON."""
         self.save_error: OSError | None = None
         """What kept the replay from being saved, the last time."""
         self.replays = dict[Path, int]()
@@ -168,22 +145,21 @@ class Session:
         self._make, self._pace, self._is_paused = make, pace, is_paused
         self._recorder: Recorder | None = None
         self._inbox = queue.SimpleQueue[_Pending | None]()
-        self._pages_lock = threading.Lock()
+        self._pages, self._pages_lock = 0, threading.Lock()
         self._is_loading = False  # no page has been opened since the game took the place of another one
-        self._is_shared = False  # as it was told last
-        self._is_lobby = is_paused and num_people > 1
+        self._is_shared = False  # whether there were several pages as it was told last
         self._is_stopped = self._is_ended = False
         self._due: float | None = None
 
     # ---- for other threads --------------------------------------------------------------------------
 
-    def submit(self, command: PlayerCommand, person: int = 0) -> bytes:
-        """Let the thread of the game do ``command``, and return the person's situation after that, as JSON.
+    def submit(self, command: PlayerCommand) -> bytes:
+        """Let the thread of the game do ``command``, and return the situation after that, as JSON.
 
         Raises RefusedError, with the reason, for what cannot be done; BusyError if the game takes too long.
         """
         answer: Future[bytes] = Future()
-        self._inbox.put((command, answer, person))
+        self._inbox.put((command, answer))
         if self._is_ended and answer.cancel():  # nobody takes it any more
             raise RefusedError(ENDED)
         try:
@@ -194,17 +170,17 @@ class Session:
         return answer.result()  # it has begun, so it is carried out, and its answer is waited for
 
     @contextmanager
-    def page_open(self, person: int = 0) -> Iterator[None]:
-        """Let the game go on within the block, as a page of the person shows it."""
-        self._count_page(1, person)
+    def page_open(self) -> Iterator[None]:
+        """Let the game go on within the block, as a page shows it."""
+        self._count_page(1)
         try:
             yield
         finally:
-            self._count_page(-1, person)
+            self._count_page(-1)
 
-    def _count_page(self, change: int, person: int = 0) -> None:
+    def _count_page(self, change: int) -> None:
         with self._pages_lock:
-            self.people[person].pages += change
+            self._pages += change
         if change > 0:
             self._is_loading = False
         self._inbox.put(None)  # wakes the thread of the game
@@ -243,49 +219,31 @@ class Session:
         elif not self._pages:
             self._save()
         elif not self._is_stopped and (self._pages > 1 or self._is_shared):
-            self._publish()  # people, and the pages of one seat, are to know of each other
+            self._publish()  # the pages are to know of each other
 
     def _begin(self, table: Table) -> None:
         """Show a game as it begins; the one before has been saved."""
         if self._recorder is not None:
             self._recorder.close()
             self.film.close()
-            self.film, self._is_paused, self._is_lobby, self._is_loading = Feed(), False, False, True
-            # While all of their pages load it, a game of several people stands for three seconds.
-            self._due = time.monotonic() + 3 if len(self.people) > 1 else None
-        for person, seat in zip(self.people, table.seats, strict=True):
-            person.begin(seat, table.names[seat - 1] if seat else person.name, wants_pause=self._is_paused)
-            person.now = situation_of(table.game, seat)
-            forecast = partial(self._forecast, person, forecast_of(table.game, seat))
-            person.panels = {**table.panels.get(seat, {}), "forecast": forecast}
+            self.film, self._is_paused, self._is_loading = Feed(), False, True
         self.table, self._game, self._policies = table, table.game, table.policies
+        forecast: Look = partial(self._forecast, forecast_of(table.game, table.seat))
+        panels = {**table.panels, "forecast": forecast}
+        self.person = Person(table.seat, situation_of(table.game, table.seat), panels)
         self._recorder = Recorder(table.game, names=table.names, before=table.before)
         source = LiveGame(table.game, actions=self._actions, names=table.names)
         self._pieces = write_film(*show(source, table.title, table.game.config.decision_every))
         self._show()
 
-    @property
-    def _pages(self) -> int:
-        return sum(person.pages for person in self.people)
-
-    @property
-    def _now(
-        self,
-    ) -> Situation:  # for the tick and whether the game is over, which are the same for all
-        return self.people[0].now
-
-    @property
-    def _deciding(self) -> list[Person]:  # who have decisions to make and a page open
-        return [person for person in self.people if person.decides and person.pages]
-
     def _wait(self) -> float | None:
         """Return the seconds to the next decision; None: there is none before a command."""
-        awaited = self._deciding if self._pace is None else []
-        stands = self._now.is_over or self._is_paused or not self._pages or self._is_loading
-        if stands or awaited:
-            if not self._is_loading:
-                self._due = None
-            return None if stands or not all(one.has_decided for one in awaited) else 0
+        person = self.person
+        stands = person.now.is_over or self._is_paused or not self._pages or self._is_loading
+        is_awaited = self._pace is None and person.decides
+        if stands or is_awaited:
+            self._due = None
+            return None if stands or not person.has_decided else 0
         if self._due is None:
             self._due = time.monotonic() + self._interval
         return self._due - time.monotonic()
@@ -297,138 +255,115 @@ class Session:
         return self._game.config.decision_every / (self._pace or 200)
 
     def _actions(self, game: VecGame) -> npt.NDArray[np.int64]:
-        """Return the actions of all seats, (1, P, 2): of people the queued ones, which are used up."""
+        """Return the actions of all seats, (1, P, 2): of the person the queued one, which is used up."""
         actions = np.zeros((1, game.config.num_players, 2), np.int64)
         for seat, choose in self._policies.items():
             if game.state.alive[0, seat]:
                 actions[0, seat - 1] = choose(game)
-        for person in self.people:
-            if person.queued is not None:
-                what = target_of_owner(person.queued.target, person.seat, game.config.num_players)
-                actions[0, person.seat - 1, WHAT] = what
-                actions[0, person.seat - 1, HOW_MUCH] = person.queued.share
-            person.queued, person.has_decided = None, False
+        person = self.person
+        if person.queued is not None:
+            what = target_of_owner(person.queued.target, person.seat, game.config.num_players)
+            actions[0, person.seat - 1, WHAT] = what
+            actions[0, person.seat - 1, HOW_MUCH] = person.queued.share
+        person.queued, person.has_decided = None, False
         return actions
 
     def _show(self) -> None:
         """Add a frame to the film, for which a decision is taken, and tell pages how the game stands."""
-        piece = next(self._pieces)
-        num_alive = sum(person.now.is_alive for person in self.people)
-        for person in self.people:
-            person.now = situation_of(self._game, person.seat)
+        piece, person = next(self._pieces), self.person
+        was_alive, person.now = person.now.is_alive, situation_of(self._game, person.seat)
         self.film.append(piece)
-        if self._now.is_over:
+        if person.now.is_over:
             self.film.append(next(self._pieces))
             self.film.close()
-        if self._now.is_over or sum(person.now.is_alive for person in self.people) < num_alive:
+        if person.now.is_over or person.now.is_alive != was_alive:
             self._save()
         self._publish()
 
     def _publish(self) -> None:
-        """Send the situation to all people; the game is paused if everyone with a say asks for it."""
-        asked = self._deciding or [person for person in self.people if person.pages] or self.people
-        if not self._is_paused and all(person.wants_pause for person in asked):
-            self._is_paused = True
-            self._save()
-        wait, self._is_shared = self._wait(), self._pages > 1
-        wait_ms = None if wait is None else max(0, round(1000 * wait))
-        for number, person in enumerate(self.people):
-            situation = self._situation_of(person) | {"person": number, "wait_ms": wait_ms}
-            person.situations.append(json.dumps(situation, separators=(",", ":")).encode())
+        """Send the situation to all pages."""
+        self._is_shared = self._pages > 1
+        self.situations.append(json.dumps(self._situation(), separators=(",", ":")).encode())
 
-    def _situation_of(self, person: Person) -> dict[str, Any]:
-        """Return the situation that a person's pages show."""
-        now, queued, save = person.now, person.queued, self.table.save
+    def _situation(self) -> dict[str, Any]:
+        """Return the situation that the pages show."""
+        person, save, wait = self.person, self.table.save, self._wait()
+        now, queued = person.now, person.queued
         return now._asdict() | {
-            "number": person.situations.count + 1,
+            "number": self.situations.count + 1,
             "seat": person.seat,
-            "people": [one.to_dict() for one in self.people],
             "title": self.table.title,
-            "card": None if person.decides and now.tick else self.table.card,
+            "card": self._card,
             "openings": [opening._asdict() for opening in now.openings],
             "allies": [ally._asdict() for ally in now.allies],
             "queued": None if queued is None else {"target": queued.target, "share": queued.share},
+            "wait_ms": None if wait is None else max(0, round(1000 * wait)),
             "is_paused": self._is_paused,
-            "pages": max(1, person.pages),
+            "pages": max(1, self._pages),
+            "has_decided": person.has_decided,
             "has_resigned": person.has_resigned,
             "pace": self._pace or STEP,
-            "replay": str(save.absolute()) if save in self.replays and person is self.people[0] else None,
-            "panels": self._contents(person),
+            "replay": str(save.absolute()) if save in self.replays else None,
+            "panels": self._contents(),
         }
 
-    def _contents(self, person: Person) -> dict[str, Any]:
-        """Return the contents of the open panels, by name; None once the person has nothing to decide."""
-        decides, tick = person.decides, self._now.tick
-        for name, (shown, _) in person.open.items():
-            if decides and shown != tick:
-                person.open[name] = tick, person.panels[name](self._game)
-        return {name: content if decides else None for name, (_, content) in person.open.items()}
+    @property
+    def _card(self) -> Mapping[str, Any] | None:
+        """What is offered for the next game; None as long as the person plays this one."""
+        return None if self.person.decides and self.person.now.tick else self.table.card
 
-    def _forecast(self, person: Person, foresee: Foresee, game: VecGame) -> dict[str, Any] | None:
-        """Return the forecast of the launch that a person aimed last; None if it is not legal."""
-        target, share = person.aim.target, person.aim.share
-        return None if why_not(person.now, person.seat, target) else foresee(target, share, game)
+    def _contents(self) -> dict[str, Any]:
+        """Return the contents of the open panels, by name; None once the person has nothing to decide."""
+        person = self.person
+        for name, (shown, _) in person.open.items():
+            if person.decides and shown != person.now.tick:
+                person.open[name] = person.now.tick, person.panels[name](self._game)
+        return {name: content if person.decides else None for name, (_, content) in person.open.items()}
+
+    def _forecast(self, foresee: Foresee, game: VecGame) -> dict[str, Any] | None:
+        """Return the forecast of the launch that was aimed last; None if it is not legal."""
+        person, aim = self.person, self.person.aim
+        return None if why_not(person.now, person.seat, aim.target) else foresee(aim.target, aim.share, game)
 
     # ---- commands ------------------------------------------------------------------------------------
 
-    def _answer(self, command: PlayerCommand, answer: Future[bytes], number: int = 0) -> None:
-        """Execute a command of a person, or refuse it; commands of senders that left are dropped."""
+    def _answer(self, command: PlayerCommand, answer: Future[bytes]) -> None:
+        """Execute a command, or refuse it; commands of senders that left are dropped."""
         if not answer.set_running_or_notify_cancel():
             return
-        person = self.people[number]
         try:
-            if reason := self._refusal(person, command):
+            if reason := self._refusal(command):
                 raise RefusedError(reason)
-            self._do(person, command)
+            self._do(command)
             self._publish()
-            answer.set_result(person.situations.read()[0] or b"")
+            answer.set_result(self.situations.read()[0] or b"")
         except (RefusedError, WishError) as error:
             answer.set_exception(error)
         except BaseException:
             answer.set_exception(RefusedError(ENDED))
             raise
 
-    def _refusal(self, person: Person, command: PlayerCommand) -> str:
+    def _refusal(self, command: PlayerCommand) -> str:
         """Return why a command cannot be done; empty if it can."""
-        host = self.people[0]
+        person = self.person
         if command.do == "show":
             return "" if command.panel in person.panels else f"this game has no {command.panel} to show"
         if command.do == "aim":  # to aim at what is not legal now is no fault: it may be later
             return ""
-        if command.do in ("pace", "new") and person is not host:
-            return f"{host.name} is the host, who alone begins games and changes the pace"
-        if command.do in ("pause", "pace") and self._now.is_over:
-            return "the game is over"
         if command.do in ("pause", "pace"):
-            return self._why_no_pause(person) if command.do == "pause" else ""
-        if command.do in ("new", "ready", "take_over"):
-            return self._why_no_next(person, command)
+            return "the game is over" if person.now.is_over else ""
+        if command.do in ("new", "take_over"):
+            return "there is no other game yet; resign to end this one" if self._card is None else ""
         if person.has_resigned:
             return "you have resigned"
         return why_not(person.now, person.seat, command.target if command.do == "launch" else None)
 
-    def _why_no_pause(self, person: Person) -> str:
-        """Return why a person has no say in pauses; empty for one who has."""
-        if self._is_lobby:
-            return f"{self.people[0].name}, the host, begins the game"
-        return "" if person.decides or not self._deciding else "pauses are up to those who still play"
-
-    def _why_no_next(self, person: Person, command: PlayerCommand) -> str:
-        """Return why there can be no next game; empty if there can."""
-        if self.table.card is None or (person.decides and self._now.tick):
-            return "there is no other game yet; resign to end this one"
-        name = command.wish.name if command.wish else command.name
-        if name and name.casefold() in (one.name.casefold() for one in self.people if one is not person):
-            return f"another person is called {name!r}; choose another name"
-        if command.do == "take_over" and len(self.people) > 1:
-            return "only a game of one person can go on from a moment of it"
-        if command.do == "new" and self._now.tick and self._deciding:
-            return f"the game is still played by {', '.join(one.name for one in self._deciding)}"
-        return ""
-
-    def _do(self, person: Person, command: PlayerCommand) -> None:
+    def _do(self, command: PlayerCommand) -> None:
+        person = self.person
         if command.do == "pause":
-            self._ask_for_pause(person, is_on=command.is_on)
+            self._is_paused = command.is_on
+            if self._is_paused:
+                self._save()
         elif command.do == "pace":
             self._pace = command.pace
             if self._due is not None:
@@ -442,53 +377,40 @@ class Session:
             person.decide(command)
             if command.do == "resign":
                 self._save()
-        elif command.do == "ready":
-            person.name, person.is_ready = command.name, command.is_on
         elif command.do == "new" or command.do == "take_over":
             self._begin_next(command)
         else:
             assert_never(command.do)
-
-    def _ask_for_pause(self, person: Person, *, is_on: bool) -> None:
-        """Note a person's wish, which ends a pause for all; it begins once all have asked for it."""
-        for one in self.people if self._is_paused else [person]:
-            one.wants_pause = is_on
-        self._is_paused = self._is_paused and is_on
 
     def _begin_next(self, command: PlayerCommand) -> None:
         """Save the replay and begin the next game: as wished, or from a moment of this one."""
         self._save()
         if self.save_error is not None:
             raise RefusedError(f"the replay cannot be written: {self.save_error}")
+        wish: Wish | Branch | None = command.wish
         if command.take_over is not None and self._recorder is not None:
-            wish: Wish | Branch | None = Branch(
-                self._recorder.replay(), *command.take_over, self.people[0].name
-            )
-        else:
-            others = tuple(one.name if one.pages else None for one in self.people[1:])
-            wish = command.wish and command.wish._replace(others=others)
+            wish = Branch(self._recorder.replay(), *command.take_over)
         self._begin(self._make(wish))
 
     # ---- the end -------------------------------------------------------------------------------------
 
     def _save(self) -> None:
         """Write the replay as far as it goes, unless it has been; a full disk does not end the game."""
-        if self._recorder is None or self._now.tick == self.replays.get(self.table.save, 0):
+        if self._recorder is None or self.person.now.tick == self.replays.get(self.table.save, 0):
             return
         try:
             self._recorder.replay().save(self.table.save)
         except OSError as error:
             self.save_error = error
         else:
-            self.save_error, self.replays[self.table.save] = None, self._now.tick
+            self.save_error, self.replays[self.table.save] = None, self.person.now.tick
 
     def _end(self) -> None:
         """Save the replay, and release all waiting senders."""
         try:
             self._save()
         finally:
-            for person in self.people:
-                person.situations.close()
+            self.situations.close()
             self.film.close(is_whole=False)
             self._is_ended = True
             while not self._inbox.empty():

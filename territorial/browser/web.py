@@ -51,7 +51,6 @@ PLAY_SCRIPTS = (
     "income.js",
     "feed.js",
     "shares.js",
-    "lobby.js",
     "start.js",
     "ending.js",
     "play.js",

@@ -75,13 +75,9 @@ def serve(parsed: argparse.Namespace, serving: Serving, danger: str, *, is_opene
 
 
 def _announce(parsed: argparse.Namespace, server: PageServer) -> None:
-    """Print where the page is, for each person that is served, or report it as JSON."""
+    """Print where the page is, or report it as JSON."""
     if parsed.json is not None:
         options.write_json(parsed.json, {"url": server.url, "port": server.server_address[1]})
     if parsed.json != STDOUT:
         print(f"{parsed.verb} at {server.url} (Ctrl-C stops)")
-        for number, url in enumerate(server.urls[1:], start=2):
-            print(f"person {number} at {url}")
-        if server.urls[1:] and server.is_loopback:
-            print("these addresses work only on this machine; --host 0.0.0.0 serves the network")
     sys.stdout.flush()

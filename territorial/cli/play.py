@@ -1,4 +1,4 @@
-"""``territorial play``: people play against bots and policies, in the browser."""
+"""``territorial play``: a person plays against bots and policies, in the browser."""
 
 import argparse
 import re
@@ -8,14 +8,7 @@ from typing import Any
 
 from territorial._log import LOG
 from territorial.browser.commands import FASTEST, LEVELS, STEP
-from territorial.browser.hosting import (
-    DEFAULT_LEVEL,
-    DEFAULT_PACE,
-    MOST_PEOPLE,
-    Hosted,
-    Hosting,
-    HostingError,
-)
+from territorial.browser.hosting import DEFAULT_LEVEL, DEFAULT_PACE, Hosted, Hosting, HostingError
 from territorial.cli import options, snapshots
 from territorial.cli.options import UsageError, blamed_on, explained, option_of
 from territorial.cli.pages import add_server_options, listens, serve
@@ -32,7 +25,6 @@ EXAMPLES = """\
   territorial play --num-players 2 --opponent turtle
   territorial play --opponent style:mine.json --opponent net:one.safetensors
   territorial play --opponent snapshot:main-12 --store snapshots
-  territorial play --people 2 --host 0.0.0.0  two people on one network
   territorial play --spectate --pace 200      watch a game of bots
   territorial play --from FILE --tick 1600 --seat 7
   territorial play --no-open --port 9000      then ssh -L 9000:localhost:9000
@@ -46,13 +38,6 @@ def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
     summary = "play a game yourself against bots and trained policies, in the browser"
     parser = options.new_parser(verbs, "play", summary, EXAMPLES)
-    parser.add_argument(
-        "--people",
-        type=options.whole(1, MOST_PEOPLE),
-        default=1,
-        metavar="N",
-        help=f"people who play, each with an address of their own; 1 to {MOST_PEOPLE} (default 1)",
-    )
     parser.add_argument(
         "--level",
         choices=LEVELS,
@@ -158,9 +143,9 @@ def hosting_of(parsed: argparse.Namespace) -> Hosting:
     if parsed.before is not None:
         with blamed_on("--from"):
             before = Replay.load(parsed.before)
-        if config or parsed.level or parsed.people > 1 or parsed.spectate:
-            raise UsageError("argument --from: its game has rules and players; one person takes over a seat")
-    same = ("level", "opponents", "advisor", "people", "seat", "spectate", "pace", "seed", "save", "tick")
+        if config or parsed.level or parsed.spectate:
+            raise UsageError("argument --from: its game has rules and players, and you take over a seat")
+    same = ("level", "opponents", "advisor", "seat", "spectate", "pace", "seed", "save", "tick")
     return Hosting(
         config=config,
         before=before,

@@ -86,8 +86,8 @@ class RecordedGame(ShownInNotebooks):
             "is_over": true_or_false("is_over", self.is_over),
             "seats": checked_names("seats", self.seats, num_players),
             "names": checked_names("names", self.names, num_players),
-            "library_version": _checked_name("library_version", self.library_version),
-            "map_kind": None if self.map_kind is None else _checked_name("map_kind", self.map_kind),
+            "library_version": checked_name("library_version", self.library_version),
+            "map_kind": None if self.map_kind is None else checked_name("map_kind", self.map_kind),
             "starting_troops": _checked_troops(self.starting_troops, num_players),
             "terrain": one_of("terrain", self.terrain, get_args(Terrain)),
             "launches": _checked_launches(self.launches, self.config, num_ticks),
@@ -275,7 +275,7 @@ def checked_names(what: str, names: Any, num_players: int) -> tuple[str, ...]:
     """Return ``names`` as a tuple; ValueError unless they are one short printable string per seat."""
     if not isinstance(names, (list, tuple)) or len(names) != num_players:
         raise ValueError(f"{what} must be {num_players} strings, one per seat")
-    return tuple(_checked_name(f"{what}[{i}]", name) for i, name in enumerate(names))
+    return tuple(checked_name(f"{what}[{i}]", name) for i, name in enumerate(names))
 
 
 def _checked_troops(troops: Any, num_players: int) -> tuple[int, ...] | None:
@@ -299,12 +299,12 @@ def _checked_changes(changes: Any, num_players: int, num_ticks: int) -> tuple[Ch
         first = checked[-1].tick if checked else 0
         tick = whole_number(f"the tick of changes[{i}]", change[0], first, num_ticks)
         seat = whole_number(f"the seat of changes[{i}]", change[1], 1, num_players)
-        checked.append(Change(tick, seat, _checked_name(f"the name of changes[{i}]", change[2])))
+        checked.append(Change(tick, seat, checked_name(f"the name of changes[{i}]", change[2])))
     return tuple(checked)
 
 
-def _checked_name(what: str, name: Any) -> str:
-    """Return ``name`` if it is short and can be printed: no control characters for a terminal."""
+def checked_name(what: str, name: Any) -> str:
+    """Return ``name``; ValueError unless it is short and can be printed, without control characters."""
     if isinstance(name, str) and 1 <= len(name) <= LONGEST_NAME and name.isprintable():
         return name
     raise ValueError(

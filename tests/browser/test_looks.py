@@ -77,7 +77,7 @@ def test_only_the_newest_aim_is_told_and_launches_do_not_wait_and_pages_share_a_
     soon(tab, "[page.letAnswer()] && page.game.now.panels.forecast.share === 3")
     game.session.submit(AIM_OF_ANOTHER_PAGE)
     pass_tick(tab, lambda: tab.keyboard.press("h"))
-    assert_soon(lambda: game.session.people[0].aim.share, 3)  # it is asked for again, once a decision
+    assert_soon(lambda: game.session.person.aim.share, 3)  # it is asked for again, once a decision
     game.session.submit(AIM_OF_ANOTHER_PAGE)
     posts = "page.game.now.panels.forecast.share === 7 && element('forecast').textContent && page.posts"
     assert soon(tab, posts) == ["aim 5", "launch 3", "aim 3", "hold undefined", "aim 3"]

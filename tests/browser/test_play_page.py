@@ -565,7 +565,7 @@ def test_the_page_asks_its_own_server_alone(play):
 
 
 def test_spectators_watch_bots_and_can_pause(play):
-    tab, game = play(people=(0,), seats=("novice", "novice", "turtle", "banker"), pace=20, config=LONG)
+    tab, game = play(seat=0, seats=("novice", "novice", "turtle", "banker"), pace=20, config=LONG)
     soon(tab, "page.game.now.tick >= 20")
     assert text_of(tab, "#me b") == "You watch"
     click(tab, spot_of(tab, 2), until="page.followed === 2")

@@ -1,4 +1,4 @@
-"""How games of one or two people begin and end: start card, lobby, end card; by mouse, keyboard and touch."""
+"""How games begin and end: start card and end card; by mouse, keyboard and touch."""
 
 import json
 import os
@@ -14,14 +14,13 @@ import pytest
 
 import territorial
 from territorial.constants import FRACTIONS
-from territorial.replay import Replay
+from territorial.replay import Replay, ReplayPlayer
 from tests.browser.chromium import PHONE, leave, soon
 from tests.browser.support import (
     board_of,
     box_of,
     click,
     evaluate,
-    pass_tick,
     place_of,
     press,
     tap,
@@ -43,8 +42,8 @@ ENDED = "page.film.isComplete && element('ending').open && [page.film.header.tit
 
 
 @contextmanager
-def command(folder, *arguments, people=1):
-    """Run `territorial play` on a small map; give its addresses and the list of what it says at last."""
+def command(folder, *arguments):
+    """Run `territorial play` on a small map; give its address and the list of what it says at last."""
     with subprocess.Popen(
         [
             *[sys.executable, "-m", "territorial", "play", "--no-open", "--port", "0", "--pace", "step"],
@@ -55,8 +54,6 @@ def command(folder, *arguments, people=1):
                 "--seed",
                 "7",
             ],
-            "--people",
-            str(people),
             *arguments,
         ],
         cwd=folder,
@@ -67,7 +64,7 @@ def command(folder, *arguments, people=1):
     ) as process:
         said: list[str] = []
         try:
-            yield [re.search(r"http\S+", process.stdout.readline())[0] for _ in range(people)], said
+            yield re.search(r"http\S+", process.stdout.readline())[0], said
         finally:
             process.send_signal(signal.SIGINT)
             said += process.communicate()[1].splitlines()
@@ -100,7 +97,7 @@ def by_keyboard(tab, selector):
 )
 def test_from_the_start_card_to_the_end_card_and_once_more(open_page, tmp_path, choose, window, first, level):
     """By the command itself, which begins with what the browser remembers, but for what its options say."""
-    with command(tmp_path) as ([url], lines):
+    with command(tmp_path) as (url, lines):
         tab = open_page(url, HELD + first, **window)
         soon(tab, "element('start').open")
         tab.keyboard.press("Escape")  # loses nothing while there is no game
@@ -148,7 +145,7 @@ def test_from_the_start_card_to_the_end_card_and_once_more(open_page, tmp_path, 
 def test_a_game_is_watched_again_and_played_on_from_a_moment_of_it(open_page, tmp_path, choose):
     begun = "element('start').open && !document.querySelector('#start fieldset').disabled"
     playing = "page.game?.now && page.painter && !element('start').open && page.game.isInStep"
-    with command(tmp_path, "--num-players", "4", "--level", "hard") as ([url], _):
+    with command(tmp_path, "--num-players", "4", "--level", "hard") as (url, _):
         tab = open_page(url, "localStorage.territorial ??= JSON.stringify({ another: false })")
         soon(tab, begun)
         choose(tab, "#start [type=submit]")
@@ -228,7 +225,8 @@ def test_the_end_card_says_by_whom_and_when_one_fell(play, tmp_path):
     tab, _ = play(seats=DEADLY, config=LONG, seed=2, pace=1000)
     soon(tab, "page.game.now.is_over && page.film.isComplete && element('ending').open")
     replay, fall = Replay.load(tmp_path / "game.replay"), tab.evaluate("fateOf(page.film, 1).fall")
-    before, after, end = (replay.game(tick).state for tick in (fall["from"], fall["until"], replay.num_ticks))
+    ticks = fall["from"], fall["until"], replay.num_ticks
+    before, after, end = (ReplayPlayer(replay).seek(tick).state for tick in ticks)
     taken = after.taken[0, :, 1] - before.taken[0, :, 1]
     assert (fall["seat"], fall["cells"], fall["land"]) == (taken.argmax(), taken.max(), before.land[0, 1])
     assert text_of(tab, "#ending .fall").endswith(f"between ticks {fall['from']:,} and {fall['until']:,}.")
@@ -236,41 +234,3 @@ def test_the_end_card_says_by_whom_and_when_one_fell(play, tmp_path):
     kills = [[dead for dead in range(1, 5) if is_kill[seat, dead]] for seat in range(1, 5)]
     assert tab.evaluate("[1, 2, 3, 4].map((seat) => killsOf(page.film, seat))") == kills
     assert sum(map(len, kills)) > 1
-
-
-def test_two_people_play_from_the_lobby_to_the_end_and_once_more(open_page, tmp_path):
-    with command(tmp_path, "--num-players", "3", people=3) as (urls, _):
-        host, guest = open_page(urls[0]), open_page(urls[1], **PHONE)
-        for tab, name in ((host, "Ada"), (guest, "Bob")):
-            soon(tab, "page.game.now && !document.querySelector('#start fieldset').disabled")
-            tab.fill("#start [name=name]", name)
-        tap(guest, "#start [type=submit]")
-        soon(host, "document.querySelector('.people').textContent.endsWith('Bobreadyperson 3not there')")
-        with host.expect_event("load"), guest.expect_event("load"):
-            click(host, "#ready")  # now all are who are there
-
-        for tab, begun in ((host, "P1 Adafalse"), (guest, "P2 Bobtrue")):
-            soon(tab, f"document.querySelector('#me b').textContent + element('pace').disabled === '{begun}'")
-        for act, tab, report in (
-            (lambda: host.keyboard.press("n"), host, "Waiting for Bob."),
-            (lambda: pass_tick(guest, lambda: tap(guest, "#send")), host, ""),
-            (lambda: tap(guest, "#pause"), host, "Bob asks for a pause. Press pause to agree."),
-            (lambda: host.keyboard.press("Space"), guest, "Paused by all; anyone can go on."),
-            (lambda: tap(guest, "#pause"), host, ""),
-            (lambda: guest.goto("about:blank"), host, "Bob has left, and may come back."),
-            (lambda: pass_tick(host, lambda: host.keyboard.press("h")) or guest.goto(urls[1]), host, ""),
-            (lambda: host.evaluate("page.game.setPace(1000)"), host, ""),
-        ):
-            act()
-            soon(tab, f"element('others').textContent === '{report}'")
-        for tab in (host, guest):
-            soon(tab, "page.film.isComplete && element('ending').open")
-        replay = Replay.load(text_of(host, "#ending code"))
-        assert (replay.names, replay.is_over) == (("Ada", "Bob", "very_easy"), True)
-
-        click(host, "#ending [value=same]", until="element('start').open")
-        with guest.expect_event("load"):
-            click(host, "#start [type=submit]")
-        for tab in (guest, host):
-            soon(tab, "page.film?.header?.title.endsWith(', game 3')")
-            leave(tab)

@@ -74,18 +74,12 @@ def test_a_beginner_wins_fewer_games_from_level_to_level_and_half_of_them_at_mod
 
 def test_who_is_named_plays_instead_of_a_level():
     assert table_of("--opponent", "turtle").names[:3] == ("person", "turtle", "metronome")
-    assert table_of("--people", "2", *SMALL, seat=4).names == (
-        "person 2",
-        "very_easy",
-        "easy",
-        "person",
-    )
     assert table_of(*SMALL, seats=("banker", "turtle")).names == ("person", "turtle", "banker", "turtle")
 
 
 def test_opponents_sit_next_to_the_person_round_the_table():
     two = ("--opponent", "turtle", "--opponent", "novice")
-    novice, _, *others = table_of(*SMALL, *two, seat=3, names=["Ada"]).names
+    novice, _, *others = table_of(*SMALL, *two, seat=3, name="Ada").names
     assert (novice, others) == ("novice", ["Ada", "turtle"])
     first, *others = table_of(*SMALL, "--spectate", "--opponent", "turtle").names
     assert (first, "person" in others) == ("turtle", False)
@@ -133,7 +127,7 @@ def test_python_hosts_policies_classes_and_bots(tmp_path):
     where = {"save": path, "port": 0, "is_opened": False}
     game = territorial.GameConfig(height=32, width=32, num_players=4, max_ticks=200)
     with browser.host(game, **others, advisor=Sender(), pace="step", **where) as hosted:
-        wait_for(lambda: hosted.session.people[0].situations.count)
+        wait_for(lambda: hosted.session.situations.count)
         with hosted.session.page_open():
             hosted.session.submit(PlayerCommand("pause"))
             decide(hosted.session, HOLD)
@@ -145,9 +139,9 @@ def test_python_hosts_policies_classes_and_bots(tmp_path):
     seat = "seat: 5; it must be from 1 to 4"
     for wrong, message in (
         ({"seat": 5, "save": None}, seat),
-        ({"names": [""], "save": None}, "names: "),
-        ({"names": ["a\nb"], "save": None}, "names: "),
-        ({"names": ["turtle"], "save": None}, "names: .*'turtle', which is the name of a bot"),
+        ({"name": "", "save": None}, "name: "),
+        ({"name": "a\nb", "save": None}, "name: "),
+        ({"name": "turtle", "save": None}, "name: .*'turtle', which is the name of a bot"),
         ({"advisor": "turtle", "spectate": True}, "advisor: 'turtle' has no seat to advise"),
         ({}, "save: .* not a replay"),
     ):
@@ -183,7 +177,7 @@ def test_a_wish_is_refused_in_words_of_the_card_and_the_next_takes_the_file(
 
 
 def interrupted(server, poll_interval):
-    wait_for(lambda: server.session.people[0].situations.count)
+    wait_for(lambda: server.session.situations.count)
     raise KeyboardInterrupt
 
 
@@ -198,10 +192,8 @@ def test_it_says_where_it_serves_and_warns_of_other_addresses(capsys, tmp_path, 
     assert "//127." not in opened[0]
     assert "anyone who can reach this machine and gets this address, unencrypted as it is, can play" in err
     assert err.endswith("no replay: the game has not begun\n")
-    assert cli.main(["play", *SMALL, "--port", "0", "--no-open", "--people", "2"]) == 0
-    out, err = capsys.readouterr()
-    assert "\nperson 2 at http://127.0.0.1:" in out
-    assert "anyone" not in err
+    assert cli.main(["play", *SMALL, "--port", "0", "--no-open"]) == 0
+    assert "anyone" not in capsys.readouterr().err
     assert (len(opened), list(tmp_path.iterdir())) == (1, [])
 
 

@@ -74,7 +74,7 @@ def session_of(
     save: Path,
     *,
     pace: int | None = None,
-    people: tuple[int, ...] = (1,),
+    seat: int = 1,
     seats: tuple[str, ...] = SEATS,
     config: territorial.GameConfig = SMALL,
     seed: int = 3,
@@ -93,14 +93,13 @@ def session_of(
     game = territorial.VecGame(config, 1, seats=seats, autoreset="disabled", observe=False)
     game.reset(seeds=[seed])
     if advisor is not None:
-        options["panels"] = panels_of(game, people[0], advisor)
-    panels = {people[0]: options.pop("panels", {})}
-    table = Table(game, people, names[: len(seats)], save, title, panels=panels, **options)
-    session = KeptSession(make or (lambda _: table), pace=pace, is_paused=is_paused, num_people=len(people))
+        options["panels"] = panels_of(game, seat, advisor)
+    table = Table(game, seat, names[: len(seats)], save, title, **options)
+    session = KeptSession(make or (lambda _: table), pace=pace, is_paused=is_paused)
     thread = threading.Thread(target=session.run)
     thread.start()
     try:
-        wait_for(lambda: session.people[0].situations.count)
+        wait_for(lambda: session.situations.count)
         with session.page_open() if has_page else nullcontext():
             yield session
     finally:
@@ -132,7 +131,7 @@ def served(save: Path, page: bytes, **options: Any) -> Iterator[SimpleNamespace]
                 server=server,
                 address=(host, port),
                 host=f"{host}:{port}",
-                path=f"/{server.tokens[0]}/",
+                path=f"/{server.token}/",
             )
         finally:
             session.stop()  # which ends the streams
@@ -147,9 +146,9 @@ def wait_for(is_so: Callable[[], Any]) -> Any:
     return value
 
 
-def now(session: Session, person: int = 0) -> dict[str, Any]:
-    """Return the newest situation of a person, by default of the host."""
-    report: dict[str, Any] = json.loads(session.people[person].situations.read()[0])
+def now(session: Session) -> dict[str, Any]:
+    """Return the newest situation."""
+    report: dict[str, Any] = json.loads(session.situations.read()[0])
     return report
 
 

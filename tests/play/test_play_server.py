@@ -43,7 +43,7 @@ def post(game, body=HOLD, name="act", path=None, **headers):
 
 
 def test_what_lies_under_the_token(game):
-    assert (game.server.url, len(game.server.tokens[0])) == (f"http://{game.host}{game.path}", 22)
+    assert (game.server.url, len(game.server.token)) == (f"http://{game.host}{game.path}", 22)
     assert get(game)[::2] == (200, PAGE)
     status, _, body = post(game, b'{"do": "launch", "target": 0, "share": 4}')
     assert (status, json.loads(body)["queued"]) == (200, {"target": FREE, "share": 4})
@@ -55,7 +55,7 @@ def test_what_lies_under_the_token(game):
 
 def test_every_game_has_another_token(game, tmp_path):
     with served(page=PAGE, save=tmp_path / "other.replay", has_page=False) as other:
-        assert other.server.tokens[0] != game.server.tokens[0]
+        assert other.server.token != game.server.token
 
 
 def test_the_player_reads_the_newest_situation_line_by_line(game):
@@ -74,22 +74,6 @@ def test_the_player_reads_the_newest_situation_line_by_line(game):
     connection.close()
 
 
-def test_a_command_is_of_the_person_whose_token_it_has_and_all_are_waited_for(tmp_path):
-    save, seats = tmp_path / "game.replay", ("agent", "agent", "turtle", "banker")
-    with served(save, PAGE, people=(1, 2, 0), seats=seats) as game, game.session.page_open(1):
-        host, guest, spectator = (f"/{token}/" for token in game.server.tokens)
-        report = json.loads(post(game, b'{"do": "launch", "target": 0, "share": 3}', path=guest)[2])
-        assert (report["seat"], report["queued"]) == (2, {"target": FREE, "share": 3})
-        assert (now(game.session)["queued"], now(game.session)["tick"]) == (None, 0)
-        assert ["error" in json.loads(post(game, path=path)[2]) for path in (spectator, host)] == [
-            True,
-            False,
-        ]
-        wait_for(lambda: now(game.session, 1)["tick"] == 10)
-    launches = Replay.load(save).launches
-    assert launches[launches[:, 1] <= 2, :3].tolist() == [[0, 2, FREE]]
-
-
 @pytest.mark.parametrize("token", ["/", "/wrong/", "//", "/x", ""])
 @pytest.mark.parametrize("name", ["", "film", "seat", "act"])
 def test_nothing_is_served_without_the_token(game, token, name):
@@ -97,7 +81,7 @@ def test_nothing_is_served_without_the_token(game, token, name):
     assert get(game, name, token=path)[0] == 403
     status, _, body = post(game, name=name, path=path)
     assert status == 403
-    assert game.server.tokens[0].encode() not in body
+    assert game.server.token.encode() not in body
     assert now(game.session)["tick"] == 0
 
 
@@ -199,14 +183,13 @@ def test_two_hundred_posts_are_answered_or_refused_and_the_game_goes_on(tmp_path
     assert ticks == sorted(set(ticks))  # a decision each, whatever was posted
 
 
-def test_many_clients_that_do_not_come_to_the_point_keep_nobody_from_a_seat(tmp_path, monkeypatch):
+def test_many_clients_that_do_not_come_to_the_point_keep_nobody_from_playing(tmp_path, monkeypatch):
     for name, number in (("MOST_UNKNOWN", 8), ("MOST_CONNECTIONS", 16), ("REQUEST_SECONDS", SECONDS)):
         monkeypatch.setattr(f"territorial.browser.server.{name}", number)
-    seats = ("agent", "agent", "turtle", "banker")
-    with served(page=PAGE, save=tmp_path / "game.replay", people=(1, 2), seats=seats) as game:
+    with served(page=PAGE, save=tmp_path / "game.replay") as game:
         head = f"HTTP/1.1\r\nHost: {game.host}\r\nContent-Length: 100\r\n\r\n{{"
         half = ["", "G", "GET / HTTP/1.1\r\nHost: a\r\nB: ", f"POST /{'x' * 22}/act {head}"]
-        host, guest = (f"/{token}/" for token in game.server.tokens)
+        half.append(f"POST {game.path}act {head}")
 
         def client(request):
             clients.append(socket.create_connection(game.address, timeout=SECONDS))
@@ -214,19 +197,19 @@ def test_many_clients_that_do_not_come_to_the_point_keep_nobody_from_a_seat(tmp_
             return clients[-1]
 
         clients = []
-        for begin in 15 * [*half, f"POST {host}act {head}"]:
+        for begin in 15 * half:
             client(begin)
             for one in clients[-4:]:
                 one.sendall(b"c")  # it trickles in
-            assert post(game, b'{"do": "pace", "pace": "step"}')[0] == get(game, token=guest)[0] == 200
-        wait_for(lambda: 1 not in game.server._senders.values())
-        for _ in range(16):  # as many as one person can have
+            assert post(game, b'{"do": "pace", "pace": "step"}')[0] == get(game)[0] == 200
+        wait_for(lambda: not any(game.server._is_admitted.values()))
+        for _ in range(16):  # as many as are served at a time
             assert (
-                client(f"GET {guest}seat HTTP/1.1\r\nHost: {game.host}\r\n\r\n").recv(12) == b"HTTP/1.1 200"
+                client(f"GET {game.path}seat HTTP/1.1\r\nHost: {game.host}\r\n\r\n").recv(12)
+                == b"HTTP/1.1 200"
             )
         with pytest.raises((http.client.HTTPException, ConnectionError)):
-            get(game, token=guest)
-        assert post(game, path=host)[0] == 200
+            get(game)
         for one in clients:
             one.close()
 

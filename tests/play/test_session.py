@@ -189,47 +189,6 @@ def test_a_game_that_waits_for_decisions_has_none_without_them(save, clock):
         assert now(session)["tick"] == 30
 
 
-HOST, GUEST = 0, 1
-GO_ON, RESIGN, NEXT = (PlayerCommand(do) for do in ("pause", "resign", "new"))
-PAUSE, READY = PlayerCommand("pause", is_on=True), PlayerCommand("ready", name="Eve", is_on=True)
-NEW = PlayerCommand("new", wish=Wish("easy", 4, None, "Eve", None))
-
-
-def paused_or_refused(session, person, command):
-    try:
-        return json.loads(session.submit(command, person))["is_paused"]
-    except RefusedError as error:
-        return str(error)
-
-
-@pytest.mark.parametrize(
-    ("done", "report"),
-    [
-        ([(HOST, PAUSE)], False),
-        ([(HOST, PAUSE), (GUEST, PAUSE)], True),
-        ([(HOST, PAUSE), (HOST, GO_ON), (GUEST, PAUSE)], False),  # it was withdrawn
-        ([(HOST, PAUSE), (GUEST, PAUSE), (HOST, GO_ON)], False),  # either goes on
-        ([(HOST, PAUSE), (GUEST, PAUSE), (HOST, GO_ON), (HOST, PAUSE)], False),  # and has to ask again
-        ([(HOST, PAUSE), (GUEST, RESIGN)], True),  # who has resigned is not asked
-        ([(HOST, RESIGN), (HOST, PAUSE)], "pauses are up to those who still play"),
-        ([(GUEST, NEXT)], "Ada is the host, who alone begins games and changes the pace"),
-        ([(GUEST, PlayerCommand("pace"))], "Ada is the host, who alone begins games and changes the pace"),
-        ([(HOST, HOLD), (GUEST, HOLD), (HOST, RESIGN), (HOST, NEXT)], "the game is still played by novice"),
-        (
-            [(HOST, HOLD), (GUEST, HOLD), (GUEST, READY)],
-            "there is no other game yet; resign to end this one",
-        ),
-        ([(GUEST, READY), (GUEST, GO_ON)], "Ada, the host, begins the game"),
-        ([(GUEST, READY._replace(name="ADA"))], "another person is called 'ADA'; choose another name"),
-        ([(GUEST, READY), (HOST, NEW)], "another person is called 'Eve'; choose another name"),
-    ],
-)
-def test_what_two_people_can_do_and_when_their_game_is_paused(save, done, report):
-    options = {"people": (1, 2), "seats": TWO_AGENTS, "card": {}, "is_paused": done[0][1].do == "ready"}
-    with session_of(save, **options) as session, session.page_open(GUEST):
-        assert [paused_or_refused(session, *one) for one in done][-1] == report
-
-
 # ---- the end ---------------------------------------------------------------------------------------
 
 
@@ -288,7 +247,7 @@ def test_who_has_resigned_decides_no_more_and_bots_play_on(save, clock):
 
 def test_a_spectator_has_no_decisions_and_no_panels(save, clock):
     seats = ("novice", "novice", "turtle", "banker")
-    with session_of(save, pace=Clock.PACE, people=(0,), seats=seats) as session:
+    with session_of(save, pace=Clock.PACE, seat=0, seats=seats) as session:
         clock.pass_decisions(session, 3)
         with pytest.raises(RefusedError, match="you are a spectator"):
             session.submit(launch(FREE, 3))
@@ -352,7 +311,7 @@ def test_the_next_game_begins_once_one_is_out_and_its_page_is_open_and_both_are_
         game = begun(
             territorial.VecGame(SMALL, 1, seats=SEATS, autoreset="disabled", observe=False), seeds=[3]
         )
-        return Table(game, (1,), NAMES, path, path.name, card={})
+        return Table(game, 1, NAMES, path, path.name, card={})
 
     wished, none = (PlayerCommand("new", wish=Wish(None, 4, None, name, None)) for name in ("next", "none"))
     with session_of(save, make=make) as session:

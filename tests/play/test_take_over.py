@@ -20,10 +20,9 @@ RESIGN = PlayerCommand("resign")
 def hosted_of(**options):
     """A hosted game, of which a page is open."""
     with Hosted(Hosting(pace="step", **options), port=0) as hosted:
-        wait_for(lambda: hosted.session.people[0].situations.count)
+        wait_for(lambda: hosted.session.situations.count)
         with hosted.session.page_open():
-            if hosted.session.people[1:] == ():
-                hosted.session.submit(PlayerCommand("pause", is_on=False))
+            hosted.session.submit(PlayerCommand("pause"))
             yield hosted.session
 
 
@@ -99,9 +98,6 @@ def test_what_cannot_be_taken_over_is_refused(tmp_path, monkeypatch):
             with pytest.raises(WishError, match=message):
                 session.submit(PlayerCommand("take_over", take_over=TakeOver(tick, seat)))
         assert session.submit(PlayerCommand("take_over", take_over=TakeOver(20, 1)))
-    several = "only a game of one person can go on"
-    with hosted_of(config=CONFIG, seed=3, people=2) as session, pytest.raises(RefusedError, match=several):
-        session.submit(PlayerCommand("take_over", take_over=TakeOver(10, 1)))
     for text, message in (
         (b'{"do": "take_over", "tick": -1, "seat": 1}', "tick is -1; it must be"),
         (b'{"do": "take_over", "tick": 10, "seat": 0}', "seat is 0; it must be"),

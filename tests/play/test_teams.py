@@ -67,7 +67,7 @@ def test_enemies_are_as_before(save):
 def test_what_an_agent_sees_counts_donations(save):
     with session_of(save, config=TEAMS, advisor="turtle") as session:
         game = session._game
-        seen = session.table.panels[1]["agent_view"](game)
+        seen = session.table.panels["agent_view"](game)
         is_legal = game.fronts(0)[2][1]
         assert ALLY in seen["legal"]
         assert seen["num_legal"] == 1 + len(FRACTIONS) * len(seen["legal"])

@@ -65,9 +65,9 @@ class OwnLandChart extends Chart {
 }
 
 /** Returns the level for the next game: one up after a win, one down after a place below the first quarter. */
-function levelAfter({ now: { card, place, people }, page: { film } }) {
+function levelAfter({ now: { card, place }, page: { film } }) {
   const { level, levels } = card, sides = film.teams.length || film.header.num_players;
-  if (!level || people.length > 1) return level;
+  if (!level) return level;
   const by = place === 1 ? 1 : place > Math.max(1, sides / 4) ? -1 : 0;
   return levels[levels.indexOf(level) + by] ?? level;
 }
@@ -75,7 +75,7 @@ function levelAfter({ now: { card, place, people }, page: { film } }) {
 /** Returns the level that the end card offers beside the same one: that of the result, or the next; undefined for none. */
 function otherLevel(game) {
   const { level, levels } = game.now.card ?? {}, after = level && levelAfter(game);
-  if (!level || game.now.people.length > 1) return undefined;
+  if (!level) return undefined;
   return after === level ? levels[levels.indexOf(level) + 1] : after;
 }
 
@@ -99,15 +99,14 @@ function showEnding(game) {
   const place = now.place === null ? "your team plays on" : `place ${now.place} of ${sides}`;
   const outcome = isWon ? (film.teams.length ? "Your team wins" : "You win") : now.is_over ? `The end: ${place}` : `You are out: ${place}`;
   put(dialog.querySelector("h2"), has ? outcome : "The game is over");
-  put(dialog.querySelector(".text"), now.is_over ? winnerText(film, seat) : `The ${now.people.length > 1 ? "others" : "bots"} play on, and you can watch them.`);
+  put(dialog.querySelector(".text"), now.is_over ? winnerText(film, seat) : "The bots play on, and you can watch them.");
   const before = has && now.place !== null ? bestBefore(game) : undefined, other = otherLevel(game);
   const best = !before ? "none" : before.place === 1 ? `a win after ${count(before.tick)} ticks` : `place ${before.place}`;
   put(dialog.querySelector(".before"), has && now.place !== null ? `Your best before, in such games: ${best}.` : "");
   dialog.classList.toggle("is-won", isWon);
-  dialog.querySelector(".replay").hidden = now.person > 0; // it lies on the host's computer
   put(dialog.querySelector("code"), now.replay ?? "no file: it could not be written");
   const save = dialog.querySelector("a");
-  save.hidden = !now.replay && !now.person;
+  save.hidden = !now.replay;
   save.download = (now.replay ?? "game.replay").split(/[\\/]/).at(-1);
   for (const part of dialog.querySelectorAll(".fate")) part.hidden = !has;
   dialog.querySelector("[value='same']").hidden = !card;

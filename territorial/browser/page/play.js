@@ -77,7 +77,7 @@ class Game {
     }
     this.now = now;
     if (this.isLive && this.page.painter) {
-      this.start.arrived(); // at once: a hidden page paints nothing, but its host begins the game once all are ready
+      this.start.arrived();
       this.page.arrived();
     } else if (this.isLive) setTimeout(() => this.#arrived(now), 20); // the film has not begun
   }
@@ -119,7 +119,7 @@ class Game {
   /** Says over the board that the game stands, and how it goes on; clicks on the board still choose. */
   #showVeil() {
     const { now, start } = this, stands = start.stands;
-    document.body.classList.toggle("is-stopped", now.is_paused && !now.is_over && !(stands && start.lobby.isShared));
+    document.body.classList.toggle("is-stopped", now.is_paused && !now.is_over);
     put(this.veil.querySelector("b"), stands ? "The game has not begun" : "Paused");
     put(this.veil.querySelector("span"), stands ? "begin" : "go on");
   }
@@ -135,7 +135,7 @@ class Game {
   #showMe() {
     const { now, page } = this, box = element("me"), when = [`tick ${count(now.tick)} of ${count(page.film.header.max_ticks)}`];
     if (now.pages > 1) when.push(`${now.pages} pages play this seat`);
-    if (now.pace === "step" && this.#decides && !now.people[now.person].has_decided) when.push("your turn");
+    if (now.pace === "step" && this.#decides && !now.has_decided) when.push("your turn");
     const facts = now.is_alive ? `${count(now.land)} cells, ${count(now.troops)} troops` : now.seat ? "out" : "";
     box.querySelector(".swatch").style.background = page.palette.texts[now.seat];
     const team = page.film.teamOf(now.seat) ? `, ${page.film.sideName(now.seat)}` : "";
@@ -379,15 +379,13 @@ class Game {
 
   // What is asked for counts at once, for those who press a key twice before there is an answer.
   pause() {
-    const { now } = this, { me, isShared } = this.start.lobby, on = !now.is_paused && !(isShared && me.wants_pause);
-    me.wants_pause = on;
-    now.is_paused = on && !isShared;
-    this.#send({ do: "pause", on });
+    this.now.is_paused = !this.now.is_paused;
+    this.#send({ do: "pause", on: this.now.is_paused });
   }
 
   /** Stops a game that goes on by itself while its player cannot look at it; returns whether it did. */
   stopUnseen() {
-    const isRunning = Boolean(this.now) && !this.start.lobby.isShared && this.isLive && this.#decides && !this.now.is_paused && this.now.pace !== "step";
+    const isRunning = Boolean(this.now) && this.isLive && this.#decides && !this.now.is_paused && this.now.pace !== "step";
     if (isRunning) this.pause();
     return isRunning;
   }
@@ -430,7 +428,7 @@ class Game {
     element("view").setAttribute("aria-label", BOARD_WATCHED);
     this.page.seek(0);
     this.page.play(true);
-    if (this.now?.card && this.now.people.length === 1) this.#offerToPlayOn();
+    if (this.now?.card) this.#offerToPlayOn();
   }
 
   #offerToPlayOn() {
@@ -500,7 +498,7 @@ function connectGame(game) {
     if (document.body.classList.contains("is-out")) game.watchAgain();
     else if (game.now) game.attack(game.target);
   });
-  const answers = { resigning: { yes: () => game.resign() }, ending: { again: () => game.watchAgain(), same: () => (game.start.lobby.isShared ? game.start.open() : game.start.again()), next: () => game.start.again(otherLevel(game)), card: () => game.start.open() }, rules: {} };
+  const answers = { resigning: { yes: () => game.resign() }, ending: { again: () => game.watchAgain(), same: () => game.start.again(), next: () => game.start.again(otherLevel(game)), card: () => game.start.open() }, rules: {} };
   for (const [id, acts] of Object.entries(answers)) {
     const dialog = element(id);
     dialog.addEventListener("close", () => {

@@ -41,7 +41,6 @@ class StartCard {
     this.game = game;
     this.dialog = element("start");
     this.form = this.dialog.querySelector("form");
-    this.lobby = new Lobby(this);
     this.button = document.createElement("button");
     Object.assign(this.button, { type: "button", id: "again", title: "play again (Y)", textContent: "play again", hidden: true });
     element("link").before(this.button);
@@ -94,7 +93,6 @@ class StartCard {
 
   /** The session has told how the game stands. */
   arrived() {
-    this.lobby.arrived();
     const isBegun = this.#state === "first" ? !this.stands : this.#state === "next" && !this.#card; // by another page
     if (this.#state === "waiting" && this.stands) this.#fill();
     else if (this.#state === "waiting" || isBegun) this.#become("left");
@@ -133,7 +131,6 @@ class StartCard {
   #offer(refused) {
     this.#say(refused);
     this.#become(this.stands ? "first" : "next");
-    this.lobby.open();
     this.form.querySelector("[type=submit]").focus();
     this.game.page.wake(); // which draws the map
   }
@@ -142,25 +139,14 @@ class StartCard {
   #begin() {
     const { elements } = this.form, card = this.#card, chosen = (name) => (elements[name].value === OWN ? null : elements[name].value);
     const values = { level: chosen("level"), players: Number(elements.players.value), map: chosen("map"), name: elements.name.value };
-    if (this.lobby.isGuest) {
-      remember({ name: values.name });
-      this.lobby.setReady(!this.lobby.me.is_ready);
-      return;
-    }
     const name = this.game.now.seat ? values.name : remembered().name;
     remember({ ...values, name, another: elements.another.checked });
     const isThere = this.stands && Object.entries(values).every(([name, value]) => value === card[name]);
     const isKept = !elements.another.checked || !("seed" in card.given);
-    if (isThere && isKept && !this.lobby.isShared) {
+    if (isThere && isKept) {
       this.#become("left");
       this.game.pause();
-    } else this.ask({ ...values, seed: this.#keepsMap(values) || !elements.another.checked ? card.seed : null });
-  }
-
-  /** Whether several people are to play on the map that they have seen: only their names make it another game. */
-  #keepsMap(values) {
-    const card = this.#card;
-    return this.lobby.isShared && this.stands && !("seed" in card.given) && ["level", "players", "map"].every((name) => values[name] === card[name]);
+    } else this.ask({ ...values, seed: elements.another.checked ? null : card.seed });
   }
 
   /** Plays once more, by default on the same level. */
@@ -181,9 +167,6 @@ class StartCard {
     } else if (isChosen) this.#offer(refused);
     else this.#fill(refused);
   }
-
-  /** Sends a command, and says why it was refused. */
-  async send(command) { this.#say(await this.game.connection.send(command)); }
 
   #say(reason) { put(this.form.querySelector(".refused"), reason); }
 
