@@ -167,9 +167,10 @@ def _fields_in(views: Any) -> Iterator[Field]:
         yield from _fields(hint, {name: about} if about else {})
 
 
+# The first entry is read in every step; at another place that takes two per cent more instructions.
 _SEED = {
-    "seed": ("64 bits", "seed of this episode"),
     "future": ("64 bits", "seed of what is drawn from the first tick on; the episode's own, unless restored"),
+    "seed": ("64 bits", "seed of this episode"),
 }
 _CLOCK = {
     "tick": ("ticks", "ticks played so far"),
@@ -234,7 +235,7 @@ _PLACES: dict[str, tuple[int, int | None]] = {
 }
 """Which block of a state each field is in, and which entry of it; None: it is the whole block."""
 
-SEED, FUTURE = (_ENTRIES["seed"][name] for name in _SEED)
+FUTURE, SEED = (_ENTRIES["seed"][name] for name in _SEED)
 TICK, OVER, EPISODE = CLOCK["tick"], CLOCK["over"], CLOCK["episode"]
 MAP_ID, NUM_LAND, NEXT_DUE = CLOCK["map_id"], CLOCK["num_land"], CLOCK["next_due"]
 LAND_CHANGED = CLOCK["land_changed"]

@@ -285,7 +285,7 @@ def test_the_owner_board_is_current_and_read_only():
 def test_fields_of_the_state_are_listed_and_others_are_refused():
     game = new_game(1)
     assert {"troops", "pools", "owner", "tick"} <= set(dir(game.state))
-    with pytest.raises(AttributeError, match="no field 'gold'; it has seed, future, tick"):
+    with pytest.raises(AttributeError, match="no field 'gold'; it has future, seed, tick"):
         _ = game.state.gold
 
 
