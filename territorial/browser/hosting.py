@@ -196,7 +196,7 @@ class Hosting:
             tick=branch.tick,
             seat=branch.seat,
             spectate=False,
-            save=None,
+            save=None if self.save is None else atomic.new_name(self.save),
         ).resolved()
 
     @property
@@ -259,11 +259,13 @@ class Hosting:
         given = [*self.opponents, *(() if isinstance(self.seats, str) else self.seats or ())]
         named = [self._player("opponents", one) for one in given]
         bots = {one.name: one for one in named if isinstance(one, CustomBot)}
-        alive = before.seek(min(self.tick, before.num_ticks)).state.alive[0]
-        names = enumerate(before.players_at(self.tick), start=1)
-        seats: dict[int, Seat] = {at: CHAMPION for at, name in names if name in DRIVEN and alive[at]}
         with _blamed_on("tick", ValueError):
+            alive = before.seek(self.tick).state.alive[0]
+            names = enumerate(before.players_at(self.tick), start=1)
+            seats: dict[int, Seat] = {at: CHAMPION for at, name in names if name in DRIVEN and alive[at]}
             game = before.game(self.tick, seats={**seats, self.seat: AGENT}, players=bots)
+        if game.state.over[0]:
+            raise HostingError("tick", f"{self.tick}, when the recorded game is over; it must be earlier")
         shown = list(before.names)
         shown[self.seat - 1] = self._name
         panels = self._panels(game, self.seat)
@@ -409,7 +411,7 @@ class Hosted(Serving):
 
     def __init__(self, hosting: Hosting, host: str = "127.0.0.1", port: int = DEFAULT_PORT) -> None:
         present, numbers = hosting.resolved(), count(1)
-        # What is wrong is said before anything is compiled.
+        # What is wrong is said now, and not in the thread of the game.
         _ = present.sitting if present.before is None else present._branch(present.before, count(1), {})
 
         def make(wish: Wish | Branch | None) -> Table:

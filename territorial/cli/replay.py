@@ -158,6 +158,8 @@ def _info(parsed: argparse.Namespace, replay: Replay) -> Section:
         "ticks": f"{replay.num_ticks:,}, " + ("to the end" if replay.is_over else "left before the end"),
         "launches": f"{len(replay.launches):,}",
         "checkpoints": f"{len(replay.checkpoints)}, at the end {replay.digest.hex()}",
+        "changes": ", ".join(f"P{seat} {name} from tick {tick:,}" for tick, seat, name in replay.changes)
+        or "nobody took over a seat",
         "seats": ", ".join(f"{count} {name}" for name, count in Counter(replay.seats).items()),
         "config": _differences(config) or "the defaults",
         "recorded by": f"territorial-env {replay.library_version}, rules {RULES_VERSION}, "

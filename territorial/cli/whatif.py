@@ -44,10 +44,10 @@ def add_parser(verbs: Any) -> None:
     )
     parser.add_argument(
         "--games",
-        type=options.whole(1, MOST_GAMES),
+        type=options.whole(2, MOST_GAMES),
         default=100,
         metavar="N",
-        help=explained("--games", f"of each decision; 1 to {MOST_GAMES}", default=100),
+        help=explained("--games", f"of each decision; 2 to {MOST_GAMES}", default=100),
     )
     parser.add_argument(
         "--agents",

@@ -72,6 +72,7 @@ def check_saved(
     for i, bot in enumerate(checked_list("custom of the saved game", saved.custom)):
         if not isinstance(bot, CompiledBot):
             raise TypeError(f"custom[{i}] of the saved game is {shown(bot)}; it must be a style or a network")
+    checked_list("python_bots of the saved game", saved.python_bots, str)
     check_blocks(state, saved.blocks)
     if config.teams is not None:
         _check_pools(saved, teams_of_saved(saved, config))

@@ -416,7 +416,8 @@ class VecGame(WritableArrays, ShownInNotebooks):
         """Let other players go on with seats of game ``k`` from now on, until its next reset.
 
         A bot sits down as at the beginning of a game, but for what it remembers: its settings are those that
-        the game's seed draws for the seat, and it decides at the next decision point.
+        the game's seed draws for the seat, and it decides at the next decision point. A player that has the
+        seat already goes on undisturbed.
 
         Args:
             k: the game.
@@ -433,6 +434,7 @@ class VecGame(WritableArrays, ShownInNotebooks):
         codes = np.full(num_players + 1, -1)
         changed = [int(seat) for seat in players]
         codes[changed] = self._codes_of(seats, self.blocks)[np.array(changed, int) - 1]
+        codes[codes == view(self.blocks, "seats")[k]] = -1  # who sits there already goes on
         self._players.write_intervals(self.blocks, k, codes)
         self._calls.one_game(step.seat_players, codes, k)
         self._observer.after_seating(k)

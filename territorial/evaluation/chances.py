@@ -29,7 +29,7 @@ class Chances:
         games: the games from each moment.
         ticks: int64 (T,): the moments.
         places: float64 (T, P): the mean place of every seat; of a dead one its place.
-        wins: float64 (T, P): the share of games that it won.
+        wins: float64 (T, P): the share of games in which it had place 1.
 
     """
 

@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.bots.python import PythonBot
-from territorial.bots.settings import INTERVAL
 from territorial.config import GameConfig
-from territorial.config.validation import whole_number
+from territorial.config.validation import one_of, whole_number
 from territorial.constants import FRACTION_UNIT
 from territorial.engine.saved_game import SavedGame
 from territorial.engine.seats import EXTERNAL, Seat
@@ -24,7 +23,7 @@ from territorial.evaluation.players import named_bot
 from territorial.evaluation.progress import ProgressLine
 from territorial.evaluation.statistics import mean_of
 from territorial.evaluation.workers import Play, Processes
-from territorial.game.state import SEATING, TICK, State, view
+from territorial.game.state import SEATING, State, view
 from territorial.replay import Replay
 from territorial.replay.branch import DRIVEN, check_alive, check_known, future_of, play_to_tick
 
@@ -64,29 +63,33 @@ class WhatIf:
 
     def place(self, alternative: str, seat: int) -> Estimate:
         """Return the mean place of a seat, 1..P, with Student's interval of 95 %."""
-        return mean_of(self.places[alternative][:, seat - 1])
+        return mean_of(self._of(alternative, seat))
 
     def chance(self, alternative: str, seat: int) -> Estimate:
-        """Return the share of games that a seat won, alone or with others, with Wilson's interval of 95 %."""
-        won = self.places[alternative][:, seat - 1] == 1
+        """Return the share of games in which a seat had place 1, with Wilson's interval of 95 %."""
+        won = self._of(alternative, seat) == 1
         return wilson(float(won.mean()), len(won))
 
     def difference(self, alternative: str, seat: int, to: str = RECORDED) -> Estimate:
         """Return by how many places a seat ended further down than in ``to``, by pairs of games."""
-        return mean_of(self.places[alternative][:, seat - 1] - self.places[to][:, seat - 1])
+        return mean_of(self._of(alternative, seat) - self._of(to, seat))
+
+    def _of(self, alternative: str, seat: int) -> npt.NDArray[np.float64]:
+        places = self.places[one_of("alternative", alternative, self.places)]
+        return places[:, whole_number("seat", seat, 1, places.shape[1]) - 1]
 
     def text(self, seat: int) -> str:
         """Return a table of what came of the alternatives for a seat."""
         lines = [
             f"P{seat} at tick {self.tick:,}, {self.games:,} games each; {self.agents} plays on for agents",
-            f"{'':20}{'place':>22}{'to ' + RECORDED:>24}{'wins':>22}{'endings':>9}",
+            f"{'':20}{'place':>22}{'to ' + RECORDED:>24}{'wins':>25}{'endings':>9}",
         ]
         for name in self.places:
             to_recorded = "" if name == RECORDED else _ranged(self.difference(name, seat), "+.2f")
             wins = Estimate(*(100 * one for one in self.chance(name, seat)))
             lines.append(
                 f"{name[:19]:20}{_ranged(self.place(name, seat), '.2f'):>22}{to_recorded:>24}"
-                f"{_ranged(wins, '.1f') + ' %':>22}{self.endings[name]:>9,}"
+                f"{_ranged(wins, '.1f') + ' %':>25}{self.endings[name]:>9,}"
             )
         return "\n".join(lines)
 
@@ -121,9 +124,9 @@ def what_if(
 ) -> WhatIf:
     """Play a recorded game on from a tick, many times, for each of several decisions.
 
-    Everybody decides at ``tick`` as recorded, but for the seats of an alternative. From the next decision on
-    game i has the luck of ending i (see ``Replay.game``), the same in all alternatives, so that their
-    differences are those of pairs. The result does not depend on the number of processes.
+    Everybody decides at ``tick`` as recorded, but for the seats of an alternative. From the next decision
+    point on game i has the luck of ending i there (see ``Replay.game``), the same in all alternatives, so
+    that their differences are those of pairs. The result does not depend on the number of processes.
 
     Args:
         replay: the recorded game.
@@ -131,7 +134,7 @@ def what_if(
         alternatives: by names of your own, what seats, 1..P, do instead: None holds; ``(owner, parts)``
             launches so many 1024ths of the balance at an owner code, 0 being neutral land; a player, by name
             or as a custom bot, takes over the seat. "recorded" is always among the alternatives.
-        games: games for each of them; 1 to 1000000, default 100.
+        games: games for each of them; 2 to 1000000, default 100.
         agents: the player that goes on for seats that were driven from outside, such as people.
         players: by recorded names, those that the library does not have; default None: there are none.
         processes: 1 to 1024; default None: one per usable core.
@@ -155,7 +158,7 @@ def what_if(
         (4, 4)
 
     """
-    games = whole_number("games", games, 1, MOST_GAMES)
+    games = whole_number("games", games, 2, MOST_GAMES)
     if RECORDED in alternatives:
         raise ValueError(f"an alternative is called {RECORDED!r}; that is what was done in the recording")
     known = {one.name: one for one in (players or {}).values() if isinstance(one, PythonBot)}
@@ -180,6 +183,8 @@ class _Decisions(NamedTuple):
 def _decisions(choices: Mapping[int, Choice], known: dict[str, PythonBot]) -> _Decisions:
     found = _Decisions({}, {})
     for seat, choice in choices.items():
+        if isinstance(choice, tuple) and len(choice) != 2:
+            raise ValueError(f"a launch is {choice!r}; it must be an owner code and 1024ths")
         if choice is None or isinstance(choice, tuple):
             found.launches[seat] = choice
         else:
@@ -202,11 +207,14 @@ def positions(
     agents: Seat,
     players: Mapping[str, Seat],
 ) -> dict[str, Position]:
-    """Return the positions of a recorded game one decision after ``tick``, for every alternative."""
+    """Return the positions of a recorded game one decision after ``tick``, for every alternative.
+
+    The first alternative is ``RECORDED``. A bot that is told what to do remembers what it did there.
+    """
     game, sitting, repeat = play_to_tick(replay, tick, players)
-    if game.state.over[0]:
-        raise ValueError(f"tick is {tick}, when the game is over; it must be below {replay.num_ticks}")
-    start, found = game.save(0), {}
+    if tick >= replay.num_ticks:
+        raise ValueError(f"tick is {tick}, when the recording is over; it must be below {replay.num_ticks}")
+    start, found = game.save(0), dict[str, Position]()
     for name, (launches, others) in alternatives.items():
         check_alive(game, (*launches, *others))
         check_known(replay, game, sitting, but=others)
@@ -221,16 +229,26 @@ def positions(
         present: list[Seat] = [agents if one in DRIVEN else one or EXTERNAL for one in now]
         game.change_seats(0, {seat: present[seat - 1] for seat in told})
         for seat in launches.keys() - set(driven):
-            _remember(game, start, seat)
-        found[name] = Position(game.save(0), present, tick)
+            _remember(game, found[RECORDED].saved, seat)
+        found[name] = Position(game.save(0), present, tick + replay.config.decision_every)
         game.restore(0, start)
     return found
 
 
 def a_player(given: Any, known: dict[str, PythonBot]) -> Seat:
-    """Return a player that was given by name or as such; of a bot in Python the first object of its name."""
+    """Return a player that was given by name or as such; a class that is named again is the same bot.
+
+    ValueError for two bots in Python of one name.
+    """
     bot = named_bot(given) if isinstance(given, str) else given
-    return known.setdefault(bot.name, bot) if isinstance(bot, PythonBot) else bot
+    if not isinstance(bot, PythonBot):
+        return bot
+    first = known.setdefault(bot.name, bot)
+    if first is not bot and not (isinstance(given, str) and type(first) is type(bot)):
+        raise ValueError(
+            f"two bots are called {bot.name!r}; pass the same object twice, or give one another name"
+        )
+    return first
 
 
 def name_of(player: Seat) -> str:
@@ -255,12 +273,11 @@ def _check_launch(name: str, game: VecGame, seat: int, launch: tuple[int, int] |
         )
 
 
-def _remember(game: VecGame, start: SavedGame, seat: int) -> None:
-    """Let a bot remember what it knew when it was told what to do, and that it has decided."""
-    before, memory, wake = State(*start.blocks), view(game.blocks, "memory"), view(game.blocks, "wake")
-    memory[0, seat] = before.memory[seat]
-    due, now = int(before.seating[SEATING["wake"], seat]), int(before.clock[TICK])
-    wake[0, seat] = max(due + int(memory[0, seat, INTERVAL]), now + 1) if due <= now else due
+def _remember(game: VecGame, recorded: SavedGame, seat: int) -> None:
+    """Let a bot remember what it does after the recorded decision, and decide next when it does there."""
+    there = State(*recorded.blocks)
+    view(game.blocks, "memory")[0, seat] = there.memory[seat]
+    view(game.blocks, "wake")[0, seat] = there.seating[SEATING["wake"], seat]
 
 
 # ---- endings ---------------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ class Repeat(PythonBot):
     ``instead``: by seat, what it launches in their place, (owner code, 1024ths); None: it holds.
     """
 
-    name, interval = "repeat", 1
+    name, interval = "launches of the recording", 1
 
     def __init__(self, replay: RecordedGame) -> None:
         self.instead: Mapping[int, tuple[int, int] | None] = {}

@@ -22,6 +22,7 @@ from territorial.game.state import view
 from territorial.observation.action_encoding import HOW_MUCH, NO_TARGET, WHAT, convert_share, target_of_owner
 from territorial.observation.pair_columns import PAIRS, column
 from territorial.replay.branch import check_single
+from territorial.replay.file_format import ReplayError
 from territorial.replay.playback import check_end, ends_early, seated
 from territorial.replay.recorded import SUFFIX
 from territorial.replay.replay import Replay
@@ -180,6 +181,11 @@ def _play(replay: Replay, config: GameConfig, is_chosen: Bools, asked: RowOption
     the last one may end with the game.
     """
     check_single(replay)
+    if replay.changes:
+        raise ReplayError(
+            f"seat {replay.changes[0].seat} got another player at tick {replay.changes[0].tick}; rows are "
+            "made of replays in which each seat has one player"
+        )
     game = seated(replay, config, [name if name in bots.NAMES else EXTERNAL for name in replay.seats])
     wake, interval = _take_seats(game)
     players, every = config.num_players, config.decision_every

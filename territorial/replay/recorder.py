@@ -47,6 +47,7 @@ class _Recording:
     starting_troops: tuple[int, ...] | None
     land: LandMask
     terrain: Terrain
+    map_kind: str | None
     next_checkpoint: int
     pieces: list[npt.NDArray[np.int32]] = field(default_factory=list)
     """Launches (n, 4), those of the log not among them."""
@@ -134,9 +135,12 @@ class Recorder(GameObserver):
         self._steps_to_drain = DRAIN_EVERY
         self._steps_to_checkpoint = 1
         if before is not None:
-            game.need_reset()
-            for k in self._recordings:
-                self._go_on(k, before)
+            try:
+                for k in self._recordings:
+                    self._go_on(k, before)
+            except BaseException:
+                game.detach()
+                raise
         elif game.is_started:
             self.after_reset(self._recordings)
 
@@ -238,7 +242,7 @@ class Recorder(GameObserver):
         """Record game ``k`` if it is at its first tick."""
         self._launch_log.counts[self._launch_log.slots[k]] = 0
         self._recordings[k] = None
-        if self._ticks[k] == 0:
+        if self._ticks[k] == 0 and view(self._game.blocks, "future")[k] == self._seeds[k]:
             seats, names = self._seats_and_names(k)
             self._recordings[k] = _Recording(
                 seed=int(self._seeds[k]),
@@ -248,18 +252,22 @@ class Recorder(GameObserver):
                 starting_troops=self._starting_troops(k, seats),
                 land=self._game.land(k),
                 terrain=self._game.terrain_name(k),
+                map_kind=map_kind_of(self._game.config),
                 next_checkpoint=self._every,
             )
 
     def _go_on(self, k: int, before: Replay) -> None:
         """Record game ``k``, which went on from ``before``, as one game from tick 0 on."""
+        self._game.need_reset()
         tick, future = int(self._ticks[k]), int(view(self._game.blocks, "future")[k])
+        if not isinstance(before, Replay):
+            raise TypeError(f"before is {before!r}; it must be a Replay, or None")
         if before.seed != future:
             raise ReplayError(
                 f"game {k} has the future {future}, and the game before it the seed {before.seed}; no replay "
                 "can be made of a game with another future"
             )
-        if before.seek(tick).digest(0) != self._game.digest(k):
+        if tick > before.num_ticks or before.seek(tick).digest(0) != self._game.digest(k):
             raise ReplayError(f"game {k} does not stand where the game before it stood at tick {tick}")
         recording = self._recordings[k] = _Recording(
             seed=before.seed,
@@ -269,6 +277,7 @@ class Recorder(GameObserver):
             starting_troops=before.starting_troops,
             land=self._game.land(k),
             terrain=before.terrain,
+            map_kind=before.map_kind,
             next_checkpoint=(tick // self._every + 1) * self._every,
             pieces=[before.launches_between(0, tick)],
             checkpoints=[one for one in before.checkpoints if one.tick <= tick],
@@ -373,7 +382,7 @@ class Recorder(GameObserver):
         on_the_way = [checkpoint for checkpoint in recording.checkpoints if checkpoint.tick < tick]
         return Replay(
             config=self._config_on(recording.land),
-            map_kind=map_kind_of(self._game.config),
+            map_kind=recording.map_kind,
             terrain=recording.terrain,
             seed=recording.seed,
             seats=recording.seats,

@@ -2,10 +2,12 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 
-from territorial import GameConfig
+from territorial import GameConfig, VecGame
 from tests.twin import differential
+from tests.twin.game import ReferenceGame
 
 TEAM_OPTIONS = {"teams", "team_deal", "team_spawns"}
 TICKS = 4_000
@@ -65,3 +67,25 @@ def test_a_changed_rule_is_noticed(monkeypatch):
 
     monkeypatch.setattr(formulas, "defence", stronger)
     assert len(differential.run(TICKS).mismatches) == 1
+
+
+def test_engine_and_twin_agree_on_another_future_of_a_game():
+    config = GameConfig(height=24, width=24, num_players=4, num_maps=1, launch_delay=0, max_ticks=1_000)
+    game = VecGame(config, 1, seats=["external"] * 4, autoreset="disabled", observe=False)
+    game.reset(seed=5)
+    twins = [ReferenceGame(config, game.maps[0], int(game.state.seed[0])) for _ in range(2)]
+    random = np.random.default_rng(0)
+    for tick in range(300):
+        if tick == 100:
+            game.restore(0, game.save(0), future=77)
+            twins[0].future = 77
+        launches = []
+        if tick % config.decision_every == 0:
+            for seat, legal in enumerate(game.fronts(0)[2][1:], start=1):
+                targets = np.flatnonzero(legal)[:2].tolist()
+                launches += [(seat, target, 300) for target in targets if random.random() < 0.7]
+        game.tick(0, launches)
+        twins[0].step_tick(launches)
+        assert game.digest(0) == twins[0].digest()
+        twins[1].step_tick(launches)  # which keeps the first future
+    assert twins[0].digest() != twins[1].digest()

@@ -9,6 +9,7 @@ import pytest
 from territorial import Recorder, Replay
 from territorial.bots import PythonBot, make
 from territorial.engine.seats import AGENT, EXTERNAL
+from territorial.replay import ReplayError
 from territorial.replay.branch import DRIVEN, Repeat
 from tests.replay.support import BOTS, random_actions, random_setting, recorded_game
 
@@ -106,3 +107,28 @@ def test_a_branch_is_an_ordinary_replay_and_so_is_a_branch_of_it(seed):
         again = branch.game(later, players=PLAYERS, seats=driven(branch, later))
         assert to_its_end(again, branch.num_ticks) == branch.digest
         before, tick = branch, later
+
+
+def test_a_seat_that_keeps_its_player_is_undisturbed_and_a_branch_of_it_can_be_opened():
+    before, tick = a_game(7)
+    names = before.players_at(tick)
+    same = {seat: PLAYERS.get(name, name) for seat, name in enumerate(names, start=1) if name not in DRIVEN}
+    alive = before.seek(tick).state.alive[0]
+    game = before.game(tick, players=PLAYERS, seats=driven(before, tick))
+    game.change_seats(0, {seat: player for seat, player in same.items() if alive[seat]})
+    assert to_its_end(game, before.num_ticks) == before.digest
+
+
+def test_other_futures_and_places_have_no_replay():
+    before, tick = a_game(3)
+    game = before.game(tick, players=PLAYERS, future=1, seats=driven(before, tick))
+    with pytest.raises(ReplayError, match="no replay can be made of a game with another future"):
+        Recorder(game, before=before)
+    other, _ = a_game(11)
+    with pytest.raises(ReplayError, match="does not stand where the game before it stood"):
+        Recorder(other.game(0, players=PLAYERS), before=dataclasses.replace(before, seed=other.seed))
+    with pytest.raises(TypeError, match=r"before is .x\.replay.; it must be a Replay"):
+        Recorder(game, before="x.replay")
+    plain = Recorder(before.game(0, players=PLAYERS, future=1))
+    with pytest.raises(ReplayError, match="is not recorded from its beginning"):
+        plain.replay()

@@ -9,11 +9,11 @@ from territorial import what_if
 from territorial.engine.seats import AGENT
 from territorial.evaluation import what_if as module
 from territorial.evaluation.chances import chances
-from territorial.replay.branch import future_of
+from territorial.evaluation.what_if import positions
 from tests.replay.support import SMALL, random_actions, recorded_game
-from tests.replay.test_branch import OWN, PLAYERS
+from tests.replay.test_branch import OWN, PLAYERS, Chancy
 
-BOTS = ("metronome", "settler", "champion", "novice", OWN[0], OWN[1])
+BOTS = ("easy", "settler", "champion", "impossible", OWN[0], OWN[1])
 CONFIG = SMALL.replace(num_players=6, max_ticks=700, height=32, width=32)
 
 
@@ -35,6 +35,10 @@ def recorded_choice(replay, tick, seat):
     return next(((row[2], row[3]) for row in rows.tolist() if row[1] == seat), None)
 
 
+def all_of(alternatives):
+    return {name: module._Decisions(choices, {}) for name, choices in alternatives.items()}
+
+
 def test_who_is_told_to_do_what_it_did_ends_as_it_did(replay, with_agents):
     """So nobody forgets anything, neither those who are told nor those who are not."""
     did = set()
@@ -45,8 +49,11 @@ def test_who_is_told_to_do_what_it_did_ends_as_it_did(replay, with_agents):
         choices = {seat: own for seat, own in choices.items() if own is None or legal[seat, own[0]]}
         same = {"all": choices, **{f"{seat}": {seat: choices[seat]} for seat in choices}}
         found = what_if(one, tick, same, games=3, players=PLAYERS, processes=1)
+        there = positions(one, tick, all_of({"recorded": {}, **same}), "champion-1", PLAYERS)
         for name, choices in same.items():
             np.testing.assert_array_equal(found.places[name], found.places["recorded"])
+            for mine, theirs in zip(there[name].saved.blocks, there["recorded"].saved.blocks, strict=True):
+                np.testing.assert_array_equal(mine, theirs)
             did |= {type(choice) for choice in choices.values()}
             seat = next(iter(choices))
             assert found.difference(name, seat)[:] == (0, 0, 0)
@@ -56,12 +63,10 @@ def test_who_is_told_to_do_what_it_did_ends_as_it_did(replay, with_agents):
 def test_an_ending_is_that_of_the_game_with_its_number(replay):
     tick = 100
     found = what_if(replay, tick, {"hold": {2: None}}, games=5, players=PLAYERS, processes=1)
-    for i in range(5):
-        own = replay.game(tick + CONFIG.decision_every, players=PLAYERS)
-        own.restore(0, own.save(0), future_of(replay.seed, tick, i))
-        while not own.state.over[0]:
-            own.step()
-        np.testing.assert_array_equal(found.places["recorded"][i], own.state.doubled_place[0, 1:] / 2)
+    own = replay.game(tick + CONFIG.decision_every, num_games=5, future=0, players=PLAYERS)
+    while not own.state.over.all():
+        own.step()
+    np.testing.assert_array_equal(found.places["recorded"], own.state.doubled_place[:, 1:] / 2)
     assert found.endings["recorded"] > 1
 
 
@@ -104,7 +109,9 @@ def test_an_interrupt_keeps_the_games_that_all_decisions_have(replay, monkeypatc
         (50, {1: (9, 100)}, {}, "the owner in 'x' is 9; it must be"),
         (50, {1: (0, 0)}, {}, "the 1024ths in 'x' is 0; it must be"),
         (50, {1: "nobody"}, {}, "nobody"),
-        (50, {1: None}, {"games": 0}, "games is 0; it must be"),
+        (50, {1: None}, {"games": 1}, "games is 1; it must be"),
+        (50, {1: (0, 1, 2)}, {}, "a launch is .0, 1, 2.; it must be an owner code and 1024ths"),
+        (50, {1: Chancy()}, {}, "two bots are called 'chancy-1'; pass the same object twice"),
         (50, {1: None}, {"players": {}}, "seat 5 was played by 'chancy-1', which is no bot of the library"),
         (50, {1: None}, {"agents": "nobody"}, "nobody"),
         (10_000, {1: None}, {}, "tick is 10000; it must be"),

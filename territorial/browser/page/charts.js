@@ -180,7 +180,7 @@ class ChancesChart extends Chart {
     context.globalAlpha = 1;
   }
 
-  /** Returns the three largest losses of a seat from one moment to the next: {tick, from, to, before, after}. */
+  /** Returns the three largest losses of a seat from one moment to the next: {tick, until, before, after}. */
   #largestLosses(seat) {
     const { ticks, places } = this.chances, losses = [];
     for (let n = 1; n < this.known; n++) {
