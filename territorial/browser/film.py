@@ -21,7 +21,7 @@ from territorial.render.colors import Teams, checked_teams
 from territorial.replay import Frame, LiveGame, Replay
 from territorial.typing import Ints
 
-FILM_VERSION = 4
+FILM_VERSION = 5
 LARGEST_TROOPS = 2**52 - 1
 """A browser counts exactly up to 2**53, and a signed difference is written as about twice as much."""
 
@@ -117,6 +117,7 @@ def write_film(header: dict[str, Any], frames: Iterable[Frame]) -> Iterator[byte
         if "teams" in header:
             gifts = np.zeros((0, 3), np.int64) if frame.gifts is None else frame.gifts.astype(np.int64)
             parts += [np.array([len(gifts)]), gifts.ravel()]
+        parts += _launches(frame)
         waiting += _block(_varints(np.concatenate(parts)))
         yield deflate.compress(waiting) + deflate.flush(zlib.Z_SYNC_FLUSH)
         waiting, last = b"", _copied(frame)
@@ -165,6 +166,12 @@ def _changes(frame: Frame, last: Frame, changed: Ints) -> list[Ints]:
         _runs(changed, frame.owner.ravel()[changed], frame.owner.shape[1]),
         _pool_changes(_pools_of(frame) - _pools_of(last)),
     ]
+
+
+def _launches(frame: Frame) -> list[Ints]:
+    """Return how many launches came before ``frame``, and for each the ticks since then, and what it was."""
+    launches = np.zeros((0, 4), np.int64) if frame.launches is None else frame.launches.astype(np.int64)
+    return [np.array([len(launches)]), (launches * (-1, 1, 1, 1) + (frame.tick, 0, 0, 0)).ravel()]
 
 
 def _deaths(frame: Frame, last: Frame) -> Ints:

@@ -249,7 +249,8 @@ class Hosting:
             raise HostingError("config", f"not enough memory for a game of {size}") from None
         title = self._title + (f", game {number}" if (number := next(numbers)) > 1 else "")
         save, card = Path(self.save or ""), self.card | dict(choices)
-        return Table(game, self._own_seat, sitting.names, save, title, policies, panels, card)
+        bots = {one.name: one for one in sitting.seats if isinstance(one, CustomBot)}
+        return Table(game, self._own_seat, sitting.names, save, title, policies, panels, card, players=bots)
 
     def _branch(self, before: Replay, numbers: Iterator[int], choices: Mapping[str, Any]) -> Table:
         """Return a game that goes on from ``before`` at ``tick``, in which the person takes over a seat.
@@ -271,7 +272,7 @@ class Hosting:
         panels = self._panels(game, self.seat)
         title = f"{self._name} from tick {self.tick:,}, game {next(numbers)}"
         card = self.card | dict(choices)
-        return Table(game, self.seat, shown, Path(self.save or ""), title, {}, panels, card, before)
+        return Table(game, self.seat, shown, Path(self.save or ""), title, {}, panels, card, before, bots)
 
     @property
     def _title(self) -> str:

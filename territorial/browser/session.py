@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, assert_never
@@ -18,12 +18,15 @@ from typing import Any, NamedTuple, assert_never
 import numpy as np
 import numpy.typing as npt
 
+from territorial.bots import PythonBot
 from territorial.browser.commands import STEP, PlayerCommand, Wish, WishError
 from territorial.browser.film import show, write_film
 from territorial.browser.panels import Choose, Foresee, Look, forecast_of
 from territorial.browser.server import Feed
 from territorial.browser.situation import Situation, situation_of, why_not
+from territorial.engine.seats import Seat
 from territorial.engine.vec_game import VecGame
+from territorial.evaluation.costliest import CostlyLaunch, costliest_launch
 from territorial.observation.action_encoding import HOW_MUCH, WHAT, target_of_owner
 from territorial.replay import LiveGame, Recorder, Replay
 
@@ -44,6 +47,7 @@ class Person:
         self.aim = PlayerCommand("aim")  # what the forecast is of
         self.queued: PlayerCommand | None = None
         self.has_decided = self.has_resigned = False
+        self.costliest: CostlyLaunch | None = None  # of its launches, once that has been found out
 
     def decide(self, command: PlayerCommand) -> None:
         """Take the decision to launch or to hold in the place of the one before, or to resign."""
@@ -90,6 +94,7 @@ class Table(NamedTuple):
         card: what the page shows of this game and offers for the next one, as values that JSON has; None:
             there is no next game.
         before: the replay that the game goes on from; None: it begins at tick 0.
+        players: by name, the bots that are not the library's.
 
     """
 
@@ -102,6 +107,7 @@ class Table(NamedTuple):
     panels: Mapping[str, Look] = {}
     card: Mapping[str, Any] | None = None
     before: Replay | None = None
+    players: Mapping[str, Seat] = {}
 
 
 class Branch(NamedTuple):
@@ -147,7 +153,7 @@ class Session:
         self._inbox = queue.SimpleQueue[_Pending | None]()
         self._pages, self._pages_lock = 0, threading.Lock()
         self._is_loading = False  # no page has been opened since the game took the place of another one
-        self._is_shared = False  # whether there were several pages as it was told last
+        self._told: tuple[int, CostlyLaunch | None] = 1, None
         self._is_stopped = self._is_ended = False
         self._due: float | None = None
 
@@ -218,8 +224,8 @@ class Session:
             self._answer(*pending)
         elif not self._pages:
             self._save()
-        elif not self._is_stopped and (self._pages > 1 or self._is_shared):
-            self._publish()  # the pages are to know of each other
+        elif not self._is_stopped and self._aside != self._told:
+            self._publish()
 
     def _begin(self, table: Table) -> None:
         """Show a game as it begins; the one before has been saved."""
@@ -278,17 +284,43 @@ class Session:
             self.film.close()
         if person.now.is_over or person.now.is_alive != was_alive:
             self._save()
+        if was_alive and not (person.now.is_alive and not person.now.is_over):
+            self._judge(person)
         self._publish()
+
+    def _judge(self, person: Person) -> None:
+        """Find out in the background which launch cost a person most places, and then tell the pages.
+
+        Nothing is found out where a policy plays, which cannot go on from a moment of the game, or a bot in
+        Python, which this game may be asking meanwhile.
+        """
+        players = self.table.players
+        is_compiled = not any(isinstance(bot, PythonBot) for bot in players.values())
+        if self._recorder is None or self._policies or not is_compiled:
+            return
+        replay = self._recorder.replay()
+
+        def judge() -> None:
+            with suppress(ValueError):
+                person.costliest = costliest_launch(replay, person.seat, players=players)
+            self._inbox.put(None)
+
+        threading.Thread(target=judge, daemon=True).start()
 
     def _publish(self) -> None:
         """Send the situation to all pages."""
-        self._is_shared = self._pages > 1
+        self._told = self._aside
         self.situations.append(json.dumps(self._situation(), separators=(",", ":")).encode())
+
+    @property
+    def _aside(self) -> tuple[int, CostlyLaunch | None]:
+        """What changes while the game stands: the number of pages, and the costliest launch."""
+        return max(1, self._pages), self.person.costliest
 
     def _situation(self) -> dict[str, Any]:
         """Return the situation that the pages show."""
         person, save, wait = self.person, self.table.save, self._wait()
-        now, queued = person.now, person.queued
+        now, queued, (pages, costliest) = person.now, person.queued, self._aside
         return now._asdict() | {
             "number": self.situations.count + 1,
             "seat": person.seat,
@@ -296,10 +328,11 @@ class Session:
             "card": self._card,
             "openings": [opening._asdict() for opening in now.openings],
             "allies": [ally._asdict() for ally in now.allies],
+            "costliest": None if costliest is None else costliest._asdict(),
             "queued": None if queued is None else {"target": queued.target, "share": queued.share},
             "wait_ms": None if wait is None else max(0, round(1000 * wait)),
             "is_paused": self._is_paused,
-            "pages": max(1, self._pages),
+            "pages": pages,
             "has_decided": person.has_decided,
             "has_resigned": person.has_resigned,
             "pace": self._pace or STEP,

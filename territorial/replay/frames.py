@@ -13,6 +13,7 @@ from territorial.config.validation import whole_number
 from territorial.engine.seats import shown_names
 from territorial.engine.vec_game import VecGame
 from territorial.game.formulas import amount_sent, are_allies, may_donate, wanted_of
+from territorial.observation.action_encoding import NO_TARGET
 from territorial.typing import Ints
 
 
@@ -102,9 +103,20 @@ class Frame(NamedTuple):
     """(N, 3) troops in the field: seat, owner code of its target, troops, by seat and target. None: none."""
     gifts: Ints | None = None
     """(N, 3) donations since the frame before: giver, receiver, troops, by seats. None: no allies."""
+    launches: Ints | None = None
+    """(N, 4) launches since the frame before, as replays have them: tick, seat, owner code of the target,
+    1024ths of the balance. None: not known."""
 
 
-def frame_of(game: VecGame, k: int = 0, gifts: GiftLog | None = None) -> Frame:
+def launches_in(game: VecGame, k: int, tick: int) -> Ints:
+    """Return (N, 4), the launches of game ``k`` in the last step, from ``tick`` on, as replays have them."""
+    last = game.launches()
+    seats = np.flatnonzero(last.target[k] != NO_TARGET)
+    targets, fractions = (table[k, seats].astype(np.int64) for table in last[:2])
+    return np.stack([np.full(len(seats), tick), seats + 1, targets, fractions], axis=1)
+
+
+def frame_of(game: VecGame, k: int = 0, gifts: GiftLog | None = None, launches: Ints | None = None) -> Frame:
     """Return game ``k`` of a batch as it stands, with the donations that ``gifts`` has; they are taken."""
     state, pools = game.state, game.state.pools[k]
     seats, targets = np.nonzero(pools)
@@ -117,6 +129,7 @@ def frame_of(game: VecGame, k: int = 0, gifts: GiftLog | None = None) -> Frame:
         death_tick=state.death_tick[k, 1:].astype(np.int64),
         attacks=np.stack([seats, targets, pools[seats, targets]], axis=1).astype(np.int64),
         gifts=None if gifts is None else gifts.take(),
+        launches=launches,
     )
 
 
@@ -176,9 +189,11 @@ class LiveGame:
         """
         every, k, tick = whole_number("every", every, 1), self._k, self._game.state.tick
         gifts = GiftLog(self._game, k) if self._game.config.has_allies else None
-        yield frame_of(self._game, k, gifts)
-        shown = int(tick[k])
+        none = np.zeros((0, 4), np.int64)
+        yield frame_of(self._game, k, gifts, none)
+        shown, launches = int(tick[k]), [none]
         while not self._game.state.over[k]:
+            now = int(tick[k])
             actions = None if self._actions is None else self._actions(self._game)
             if gifts is not None:
                 gifts.before_launches()
@@ -187,6 +202,7 @@ class LiveGame:
                 return
             if gifts is not None:
                 gifts.add_last_step()
+            launches.append(launches_in(self._game, k, now))
             if tick[k] // every > shown // every or info["ended"][k]:
-                yield frame_of(self._game, k, gifts)
-                shown = int(tick[k])
+                yield frame_of(self._game, k, gifts, np.concatenate(launches))
+                shown, launches = int(tick[k]), []

@@ -117,10 +117,11 @@ class Replay(RecordedGame):
         play_to(game, self, start)
         gifts = GiftLog(game) if self.config.has_allies else None
         for tick in (*range(start, last, every), last):
+            launches = self.launches_between(int(game.state.tick[0]), tick)
             if gifts is not None:
                 _play_and_log(game, self, tick, gifts)
             play_to(game, self, tick)
-            yield frame_of(game, 0, gifts)
+            yield frame_of(game, 0, gifts, launches.astype(np.int64))
 
     def verify(self) -> None:
         """Play the game again and compare it at all checkpoints; DivergedError names the first to differ."""

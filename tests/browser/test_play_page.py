@@ -8,7 +8,9 @@ import pytest
 
 import territorial
 from territorial.bots import Network
+from territorial.browser import session as session_module
 from territorial.constants import BLOCKED, FRACTIONS
+from territorial.evaluation.costliest import CostlyLaunch
 from territorial.replay import Replay
 from tests.bots.networks import TRAINED
 from tests.browser.chromium import PHONE, leave, soon
@@ -468,6 +470,20 @@ def test_a_whole_game_by_keyboard_alone(play, replay_of):
     replay = replay_of(game)
     assert (replay.num_ticks, replay.is_over) == (ticks, True)
     assert {target for _, target, _ in launches_of(replay)} == {FREE, 2}
+
+
+def test_the_end_card_names_the_costliest_launch_and_leads_back_to_it(play, monkeypatch):
+    found = CostlyLaunch(tick=10, target=FREE, fraction=384, held=1.25, launched=1.9, games=48, endings=30)
+    monkeypatch.setattr(session_module, "costliest_launch", lambda *_, **__: found)
+    tab, _ = play(config=TWO.replace(max_ticks=30), seats=("agent", "novice"))
+    for _ in range(3):
+        pass_tick(tab, lambda: tab.keyboard.press("h"))
+    soon(tab, "!document.querySelector('#ending [value=retry]').hidden")
+    said = text_of(tab, "#ending .costliest")
+    assert ": tick 10, 38 % at free land: from place 1.3 to 1.9 (means of 48 games," in said
+    with tab.expect_request("**/act") as asked:
+        click(tab, "#ending [value=retry]", until="!element('ending').open")
+    assert asked.value.post_data_json == {"do": "take_over", "tick": 10, "seat": 1}
 
 
 # ---- by touch --------------------------------------------------------------------------------------

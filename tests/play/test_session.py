@@ -11,6 +11,7 @@ from territorial.browser.commands import PANELS, PlayerCommand, Wish, WishError
 from territorial.browser.session import RefusedError, Table
 from territorial.browser.situation import earnings_of
 from territorial.constants import FRACTIONS
+from territorial.evaluation.costliest import CostlyLaunch
 from territorial.replay import Replay
 from tests.bots.networks import TRAINED
 from tests.episodes import begun
@@ -28,6 +29,7 @@ from tests.play.sessions import (
     wait_for,
 )
 from tests.render.film_reader import read_film
+from tests.replay.test_branch import Chancy
 
 LONG = territorial.GameConfig(height=32, width=32, num_players=4, max_ticks=6000, win_percent=99)
 DEADLY = ("agent", "turtle", "settler", "besieger")
@@ -394,3 +396,33 @@ def test_earnings_are_what_the_engine_pays():
         )
         assert state.interest[0, 1] + state.income[0, 1] - paid == min(due, report["most"] - troops)
     assert report["most"] == game.state.troops[0, 1] > 30_000
+
+
+@pytest.mark.parametrize(
+    ("seats", "policies", "is_judged"),
+    [
+        (SEATS, {}, True),
+        (("agent", "novice", Network(TRAINED / "network.safetensors"), "banker"), {}, True),
+        (("agent", "agent", "turtle", "banker"), {2: lambda game: (0, 0)}, False),
+        (("agent", Chancy(), "turtle", "banker"), {}, False),
+    ],
+)
+def test_who_is_done_is_told_of_the_costliest_launch(tmp_path, monkeypatch, seats, policies, is_judged):
+    judged = []
+
+    def judge(replay, seat, *, players):
+        judged.append((replay.num_ticks, seat, set(players)))
+        return CostlyLaunch(10, 0, 512, 1.5, 3.0, 48, 20)
+
+    monkeypatch.setattr(session_module, "costliest_launch", judge)
+    bots = {one.name: one for one in seats if not isinstance(one, str)}
+    config = SMALL.replace(max_ticks=30)
+    made = {"seats": seats, "policies": policies, "players": bots, "config": config}
+    with session_of(tmp_path / "game.replay", **made) as session:
+        for _ in range(3):
+            assert now(session)["costliest"] is None
+            decide(session, HOLD)
+        if is_judged:
+            wait_for(lambda: now(session)["costliest"])
+            assert now(session)["costliest"]["launched"] == 3.0
+    assert judged == [(30, 1, set(bots))] * is_judged

@@ -27,7 +27,7 @@ def read_film(film):
     frames = names["read_film"](zlib.compress(content if stream.eof else content + b"\0"))
     header, found = next(frames), []
     codes = header["num_players"] + 1
-    for tick, board, troops, alive, died, pools, gifts in frames:
+    for tick, board, troops, alive, died, pools, gifts, launches in frames:
         found.append(
             {
                 "tick": tick,
@@ -37,6 +37,7 @@ def read_film(film):
                 "died": died[1:],
                 "attacks": [[n // codes + 1, n % codes, pool] for n, pool in enumerate(pools) if pool],
                 "gifts": [list(gift) for gift in gifts] if "teams" in header else None,
+                "launches": [list(launch) for launch in launches],
             }
         )
     return header, found, stream.eof

@@ -42,6 +42,7 @@ def check(frames, decoded):
         alike = {"tick": frame.tick, "troops": frame.troops.tolist(), "alive": frame.alive.tolist()}
         assert found | alike == found
         assert found["attacks"] == ([] if frame.attacks is None else frame.attacks.tolist())
+        assert found["launches"] == ([] if frame.launches is None else frame.launches.tolist())
         cells = np.bincount(np.ravel(found["owner"]), minlength=256)
         np.testing.assert_array_equal(cells[1 : len(frame.land) + 1], frame.land)
 
@@ -50,6 +51,7 @@ def test_a_game_comes_back_as_it_was():
     frames = play()
     assert not frames[-1].alive.all()  # somebody has died
     assert {0, 2} <= {target for frame in frames for _, target, _ in frame.attacks.tolist()}
+    assert {0, 2} <= {row[2] for frame in frames[1:] for row in frame.launches.tolist()}
     header = film_header(SMALL, SEATS, "a title")
     film, stream = b"".join(write_film(header, frames)), zlib.decompressobj()
     found, decoded, is_whole = read_film(film)

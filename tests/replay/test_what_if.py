@@ -5,11 +5,13 @@ import itertools
 import numpy as np
 import pytest
 
-from territorial import what_if
+from territorial import Recorder, what_if
 from territorial.engine.seats import AGENT
 from territorial.evaluation import what_if as module
 from territorial.evaluation.chances import chances
+from territorial.evaluation.costliest import costliest_launch
 from territorial.evaluation.what_if import positions
+from territorial.observation.action_encoding import target_of_owner
 from tests.replay.support import SMALL, random_actions, recorded_game
 from tests.replay.test_branch import OWN, PLAYERS, Chancy
 
@@ -151,3 +153,53 @@ def test_chances_are_those_of_endings_from_moments_spread_over_the_game(replay):
     assert (found.games, found.agents) == (6, "champion-1")
     with pytest.raises(ValueError, match="seat 5 was played by 'chancy-1'"):
         chances(replay, moments=2, games=2)
+
+
+# ---- the costliest launch ------------------------------------------------------------------------------
+
+
+def wasteful(tick):
+    """Actions of an agent on seat 1 that takes free land, and at ``tick`` sends everything at a neighbour."""
+
+    def actions(game):
+        chosen, (sizes, _, is_legal) = np.zeros((1, 6, 2), np.int64), (part[1] for part in game.fronts(0))
+        if game.state.tick[0] == tick:
+            target = int(np.argmax(sizes[1:] * is_legal[1:])) + 1
+            chosen[0, 0] = target_of_owner(target, 1, 6), 9
+        elif game.state.tick[0] in (0, 100):
+            chosen[0, 0] = target_of_owner(0, 1, 6), 2
+        return chosen
+
+    return actions
+
+
+def test_the_costliest_launch_is_that_with_the_largest_difference_to_holding():
+    seats, costs = (AGENT, *BOTS[:5]), {}
+    replay = recorded_game(CONFIG, seats, seed=2, actions=wasteful(300))[1]
+    found = costliest_launch(replay, 1, players=PLAYERS, seconds=1e6)
+    for tick in (0, 100, 300):
+        again = what_if(replay, tick, {"hold": {1: None}}, games=48, players=PLAYERS, processes=1)
+        cost = again.difference("recorded", 1, to="hold")
+        costs[cost.value] = tick, again.place("hold", 1).value, again.place("recorded", 1).value, cost.low
+    tick, held, launched, low = costs[max(costs)]
+    assert low > 0
+    assert (found.tick, found.held, found.launched) == (tick, held, launched)
+    assert [tick, found.target, found.fraction] in replay.launches[:, [0, 2, 3]].tolist()
+    with pytest.raises(ValueError, match="seat 6 was played by 'chancy-1'"):
+        costliest_launch(replay, 1)
+
+
+def test_launches_that_cost_nothing_or_are_of_an_earlier_player_are_not_named():
+    seats, launch = (
+        (AGENT, *BOTS[:5]),
+        np.array([[[target_of_owner(4, 1, 6), 9], *[[0, 0]] * 5]]),
+    )  # out of reach
+    held = recorded_game(CONFIG, seats, seed=2, steps=40, actions=lambda game: launch)[1]
+    assert len(held.launches[held.launches[:, 1] == 1]) == 40
+    assert costliest_launch(held, 1, players=PLAYERS, seconds=1e6) is None
+    before = recorded_game(CONFIG, seats, seed=2, steps=50, actions=wasteful(300))[1]
+    game = before.game(400, seats={1: "turtle"}, players=PLAYERS)
+    with Recorder(game, before=before) as recorder:
+        game.step(hold=True)
+        branch = recorder.replay()
+    assert costliest_launch(branch, 1, players=PLAYERS, seconds=1e6) is None

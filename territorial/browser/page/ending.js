@@ -112,8 +112,20 @@ function showEnding(game) {
   dialog.querySelector("[value='same']").hidden = !card;
   dialog.querySelector("[value='next']").hidden = !other;
   put(dialog.querySelector("[value='next']"), `${card?.levels.indexOf(other) < card?.levels.indexOf(card.level) ? "easier" : "next"} level: ${other}`);
+  showCostliest(game);
   if (!dialog.open) dialog.showModal();
   if (has) showFate(dialog, page, seat);
+}
+
+/** Names the launch that cost the player most places, once the session has found it out, and offers to go back there. */
+function showCostliest({ now: { costliest }, name }) {
+  const dialog = element("ending"), retry = dialog.querySelector("[value='retry']");
+  retry.hidden = !costliest;
+  if (!costliest) return;
+  const { tick, target, fraction, held, launched, games, endings } = costliest;
+  put(dialog.querySelector(".costliest"), `Your costliest decision: tick ${count(tick)}, ${(fraction / 10.24).toFixed(0)} % at ${name(target)}: from place ` +
+    `${held.toFixed(1)} to ${launched.toFixed(1)} (means of ${games} games, ${endings} of them different, in which the champion plays on for you).`);
+  put(retry, `try again from tick ${count(tick)}`);
 }
 
 function winnerText(film, seat) {

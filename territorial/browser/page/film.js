@@ -1,7 +1,7 @@
 "use strict";
 // Films: what territorial/browser/film.py writes, in the format of docs/watching.md, read as the bytes arrive.
 
-const FILM_VERSION = 4, NEUTRAL = 0, BLOCKED = 255;
+const FILM_VERSION = 5, NEUTRAL = 0, BLOCKED = 255;
 
 /** One block of a film as numbers, from the first to the last. */
 class Numbers {
@@ -60,6 +60,7 @@ class Film {
   alive = [];   // Uint8Array by seat, 0 unused
   attacks = []; // lists of {seat, target, troops, cells}: in the field, and taken since the frame before
   gifts = [];   // lists of {seat, target, troops}: given to allies since the frame before
+  launches = []; // by seat: {tick, target, fraction} in the order of ticks; not by frame
   teams = [];   // of a game with allies: {team, seats, name}
   diedAt = [];  // by seat: the tick at which it died, or undefined
   #blocks = new Blocks();
@@ -113,6 +114,7 @@ class Film {
     this.#changes.push(this.#take(numbers, land, taken));
     this.#takePools(numbers);
     this.gifts.push(this.header.teams ? this.#takeGifts(numbers) : []);
+    this.#takeLaunches(numbers, tick);
     this.attacks.push(this.#attacks(index ? taken : new Map()));
     this.ticks.push(tick);
     this.alive.push(alive);
@@ -164,6 +166,14 @@ class Film {
   #takeGifts(numbers) {
     const length = numbers.next();
     return Array.from({ length }, () => ({ seat: numbers.next(), target: numbers.next(), troops: numbers.next() }));
+  }
+
+  /** Reads what seats have launched since the frame before, at `tick`. */
+  #takeLaunches(numbers, tick) {
+    for (let n = numbers.next(); n > 0; n--) {
+      const age = numbers.next(), seat = numbers.next();
+      (this.launches[seat] ??= []).push({ tick: tick - age, target: numbers.next(), fraction: numbers.next() });
+    }
   }
 
   /** Returns the attacks of a frame before which the cells `taken` have been taken, by pool. */

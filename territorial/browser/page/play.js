@@ -114,6 +114,7 @@ class Game {
     if (now.queued) this.say(this.#waiting());
     else if (/^(Sends|Gives|The server has not)/.test(this.said ?? "")) this.say("");
     this.feed.show();
+    showCostliest(this);
   }
 
   /** Says over the board that the game stands, and how it goes on; clicks on the board still choose. */
@@ -155,9 +156,7 @@ class Game {
   }
 
   /** Returns the name of an owner code. */
-  name(owner) {
-    return ownerName(this.page.film, owner);
-  }
+  name = (owner) => ownerName(this.page.film, owner);
 
   #opening(owner) {
     return this.now.openings.find((opening) => opening.owner === owner);
@@ -440,11 +439,18 @@ class Game {
   }
 
   /** Begins a game that goes on from the moment that is shown, on the followed seat or else the own one. */
-  async playOn() {
-    const { page } = this, seat = page.followed || this.now.seat || 1;
+  playOn() {
+    const { page } = this;
     page.play(false);
-    const refused = await this.connection.send({ do: "take_over", tick: page.film.ticks[page.frame], seat });
-    if (refused) page.say(refused);
+    this.#takeOver(page.film.ticks[page.frame], page.followed || this.now.seat || 1);
+  }
+
+  /** Begins a game that goes on from the decision that cost the player most. */
+  retry() { this.#takeOver(this.now.costliest.tick, this.now.seat); }
+
+  async #takeOver(tick, seat) {
+    const refused = await this.connection.send({ do: "take_over", tick, seat });
+    if (refused) this.page.say(refused);
   }
 }
 
@@ -498,7 +504,7 @@ function connectGame(game) {
     if (document.body.classList.contains("is-out")) game.watchAgain();
     else if (game.now) game.attack(game.target);
   });
-  const answers = { resigning: { yes: () => game.resign() }, ending: { again: () => game.watchAgain(), same: () => game.start.again(), next: () => game.start.again(otherLevel(game)), card: () => game.start.open() }, rules: {} };
+  const answers = { resigning: { yes: () => game.resign() }, ending: { again: () => game.watchAgain(), retry: () => game.retry(), same: () => game.start.again(), next: () => game.start.again(otherLevel(game)), card: () => game.start.open() }, rules: {} };
   for (const [id, acts] of Object.entries(answers)) {
     const dialog = element(id);
     dialog.addEventListener("close", () => {
