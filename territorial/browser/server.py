@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import json
 import os
+import re
 import socket
 import sys
 import threading
@@ -30,6 +32,11 @@ SECONDS_WITHOUT_PROGRESS = 30
 """After these a client that has not taken PIECE_BYTES is disconnected."""
 PIECE_BYTES = 2**16
 DEFAULT_PORT = 8765
+
+Look = Callable[[int, int, str], Any]
+"""``look(tick, seat, panel)`` returns what a panel shows of a seat, as values that JSON has; it may raise
+ValueError."""
+MOMENT = re.compile(r"/moment/(\d{1,9})/(\d{1,3})/(advice|agent_view)")
 
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -105,6 +112,8 @@ class Feed:
 class PageServer(ThreadingMixIn, TCPServer):
     """Serves ``page`` at ``/`` and ``film`` at ``/film``, to GET and HEAD, and nothing else.
 
+    With ``look`` it also serves, at ``/moment/TICK/SEAT/PANEL``, what that returns, as JSON.
+
     Requests must name this very server in their Host header, or the pages of other sites could read
     what is served here once their name is made to lead here (DNS rebinding). A server on a
     loopback address is called by that, or ``localhost``; others by ``host`` or any numeric address, which
@@ -126,8 +135,9 @@ class PageServer(ThreadingMixIn, TCPServer):
         host: str = "127.0.0.1",
         port: int = 0,
         handler: type[PageHandler] | None = None,
+        look: Look | None = None,
     ) -> None:
-        self.page, self.film, self.host = page, film, host
+        self.page, self.film, self.host, self.look = page, film, host, look
         self._is_admitted = dict[socket.socket, bool]()  # by connection, the oldest first
         family, _, _, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -312,7 +322,19 @@ class PageHandler(BaseHTTPRequestHandler):
         """Send the requested resource."""
         if self.names_server():
             self.server.admit(self.connection)
-            self.send(self.path, {"/": self.send_page, "/film": self.send_film})
+            asked = MOMENT.fullmatch(self.path)
+            if asked is None or self.server.look is None:
+                self.send(self.path, {"/": self.send_page, "/film": self.send_film})
+            else:
+                self._send_moment(self.server.look, int(asked[1]), int(asked[2]), asked[3])
+
+    def _send_moment(self, look: Look, tick: int, seat: int, panel: str) -> None:
+        try:
+            content = json.dumps(look(tick, seat, panel), separators=(",", ":")).encode()
+        except ValueError as error:
+            self.send_error(HTTPStatus.NOT_FOUND, explain=str(error))
+        else:
+            self.send_content("application/json", [content], len(content))
 
     def names_server(self) -> bool:
         """Return whether the request names this very server; if not, it is refused."""

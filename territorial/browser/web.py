@@ -37,11 +37,14 @@ SCRIPTS = (
     "charts.js",
     "events.js",
     "timeline.js",
+    "launches.js",
     "share.js",
     "page.js",
     "controls.js",
 )
 """In the order in which they need each other."""
+WATCH_SCRIPTS = ("advice.js", "agent_view.js", "moment.js")
+"""What comes after them in a page that shows a game."""
 PLAY_SCRIPTS = (
     "connection.js",
     "outlines.js",
@@ -64,12 +67,11 @@ def page(film: bytes = b"", *, is_played: bool = False) -> bytes:
     A page without a film asks for it under the name ``film`` where it came from itself. ``is_played``: the
     page plays a seat of the game too, and asks for ``seat`` and ``act`` there (``play_server``).
     """
-    scripts = (*SCRIPTS, *PLAY_SCRIPTS) if is_played else SCRIPTS
     style = _part("page.css") + (_part("play.css") if is_played else "")
-    script = "\n".join(_part(name) for name in scripts)
+    script = "\n".join(_part(name) for name in (*SCRIPTS, *(PLAY_SCRIPTS if is_played else WATCH_SCRIPTS)))
     text = _part("page.html")
     for mark, content in (
-        ("@PLAY@", _part("play.html") if is_played else ""),
+        ("@PANELS@", _part("play.html" if is_played else "watch.html") + _part("agent_view.html")),
         ("@POLICY@", _policy(style, script, "'none'" if film else "'self'")),
         ("@STYLE@", style),
         ("@SCRIPT@", script),

@@ -1,21 +1,24 @@
 """``territorial watch``: shows a game in the browser, served or as HTML."""
 
 import argparse
+import shlex
 from collections.abc import Callable
-from functools import partial
+from concurrent.futures import Future
 from typing import Any
 
 from territorial.browser.film import Show, write_film
 from territorial.browser.hosting import begin
+from territorial.browser.moments import Moments
 from territorial.browser.server import Feed, PageServer, Serving
 from territorial.browser.web import page, write_page
 from territorial.cli import options
 from territorial.cli.demo import with_progress
 from territorial.cli.options import UsageError, blamed_on, explained
 from territorial.cli.pages import add_server_options, listens, serve, show
+from territorial.engine.seats import CustomBot
 from territorial.evaluation.chances import chances
 from territorial.evaluation.schedule import USUAL_SEATS
-from territorial.replay import LiveGame, Replay
+from territorial.replay import LiveGame, Recorder, Replay
 
 EXAMPLES = """\
   territorial watch                        play a game of 32 bots and show it
@@ -27,6 +30,9 @@ EXAMPLES = """\
 """
 
 LIVE = "live"
+
+Make = Callable[[], tuple[Show, Moments]]
+"""Begins what is shown; with it comes what the page can ask about its moments."""
 
 
 def add_parser(verbs: Any) -> None:
@@ -69,10 +75,10 @@ def run(parsed: argparse.Namespace) -> int:
     if parsed.page is not None:
         options.check_writable("--page", parsed.page, options.PAGE)
     make = _live(parsed) if parsed.game == LIVE else _recorded(parsed)
-    return _write(parsed, make()) if parsed.page is not None else _serve(parsed, make)
+    return _write(parsed, make()[0]) if parsed.page is not None else _serve(parsed, make)
 
 
-def _recorded(parsed: argparse.Namespace) -> Callable[[], Show]:
+def _recorded(parsed: argparse.Namespace) -> Make:
     """Return a function that shows the game of a replay, which has been read."""
     given = {"--seed": parsed.seed != 0, "--seats": parsed.seats != USUAL_SEATS}
     given |= {options.option_of(name): getattr(parsed, name) is not None for name in options.NAMED_FIELDS}
@@ -81,19 +87,19 @@ def _recorded(parsed: argparse.Namespace) -> Callable[[], Show]:
             raise UsageError(f"argument {name}: {parsed.game!r} is a replay, whose game cannot be changed")
     with blamed_on("FILE_OR_LIVE"):
         replay = Replay.load(parsed.game)
-    if not parsed.chances:
-        return partial(show, replay, replay.seats, replay.seed, parsed.every)
-    with blamed_on("--chances", ValueError):
-        found = chances(replay)
+    more: dict[str, Any] = {"play_on": f"territorial play --from {shlex.quote(parsed.game)}"}
+    if parsed.chances:
+        with blamed_on("--chances", ValueError):
+            more["chances"] = chances(replay).to_dict()
 
-    def shown() -> Show:
+    def shown() -> tuple[Show, Moments]:
         header, frames = show(replay, replay.seats, replay.seed, parsed.every)
-        return header | {"chances": found.to_dict()}, frames
+        return (header | more, frames), Moments(lambda: replay)
 
     return shown
 
 
-def _live(parsed: argparse.Namespace) -> Callable[[], Show]:
+def _live(parsed: argparse.Namespace) -> Make:
     """Return a function that begins a game of bots, which is played while its frames are taken."""
     if parsed.chances:
         raise UsageError(
@@ -103,11 +109,13 @@ def _live(parsed: argparse.Namespace) -> Callable[[], Show]:
     seats = options.seats_of(parsed, config)
 
     @options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}")
-    def begun() -> Show:
+    def begun() -> tuple[Show, Moments]:
         with blamed_on("", ValueError):
             game = begin(config, seats, parsed.seed)
+        players = {one.name: one for one in seats if isinstance(one, CustomBot)}
+        moments = Moments(Recorder(game).replay, players)
         header, frames = show(LiveGame(game), game.seats_of(0), parsed.seed, parsed.every)
-        return header, with_progress(frames, game)
+        return (header, with_progress(frames, game)), moments
 
     return begun
 
@@ -133,19 +141,32 @@ def _write(parsed: argparse.Namespace, shown: Show) -> int:
 # ---- as a server -----------------------------------------------------------------------------------
 
 
-def _serve(parsed: argparse.Namespace, make: Callable[[], Show]) -> int:
+def _serve(parsed: argparse.Namespace, make: Make) -> int:
     """Serve until interrupted; an error in making the film ends it too."""
-    film = Feed()
+    film, begun = Feed(), Future[Moments]()
 
     def fill() -> None:
-        if all(film.append(piece) for piece in write_film(*make())):
-            film.close()
+        shown, moments = make()
+        begun.set_result(moments)
+        pieces = write_film(*shown)
+        while True:
+            with moments.lock:
+                piece = next(pieces, None)
+            if piece is None:
+                film.close()
+            if piece is None or not film.append(piece):
+                return
+
+    def look(tick: int, seat: int, panel: str) -> dict[str, Any] | None:
+        if not begun.done():
+            raise ValueError("the game has not begun")
+        return begun.result().look(tick, seat, panel)
 
     def abandon() -> bool:
         film.close(is_whole=False)
         return film.count > 0
 
     with listens(parsed):
-        server = PageServer(page(), film, parsed.host, parsed.port)
+        server = PageServer(page(), film, parsed.host, parsed.port, look=look)
     serve(parsed, Serving(server, fill, abandon), "can see the game", is_opened=parsed.open)
     return 0

@@ -121,7 +121,7 @@ def play_to_tick(
     if whole_number("tick", tick, 0, replay.num_ticks) % every:
         raise ValueError(f"tick is {tick}; it must be a multiple of {every}, at which players decide")
     check_single(replay)
-    sitting = [_player_of(name, players) for name in replay.seats]
+    sitting = [player_of(name, players) for name in replay.seats]
     game = seated(replay, replay.config, [EXTERNAL if one is None else one for one in sitting])
     repeat, changes = Repeat(replay), list(replay.changes)
     game.change_seats(0, {i + 1: repeat for i, one in enumerate(sitting) if one in (None, *DRIVEN)})
@@ -129,7 +129,7 @@ def play_to_tick(
         now = int(game.state.tick[0])
         while changes and changes[0].tick <= now:
             change = changes.pop(0)
-            player = sitting[change.seat - 1] = _player_of(change.name, players)
+            player = sitting[change.seat - 1] = player_of(change.name, players)
             seat_now = repeat if player in (None, *DRIVEN) else player
             game.change_seats(0, {change.seat: seat_now})
         if now >= tick:
@@ -144,7 +144,7 @@ def play_to_tick(
     return game, sitting, repeat
 
 
-def _player_of(name: str, players: Mapping[str, Seat]) -> Seat | None:
+def player_of(name: str, players: Mapping[str, Seat]) -> Seat | None:
     """Return the player that a recording calls ``name``; None: it is not known."""
     if name in players:
         return players[name]

@@ -102,9 +102,9 @@ def spot_at(tab, x, y):
 
 
 @contextmanager
-def serving(feed):
+def serving(feed, look=None):
     """Serve a film as it comes in, and give the address of its page."""
-    with running(PageServer(page(), feed)) as server:
+    with running(PageServer(page(), feed, look=look)) as server:
         yield server.url
 
 

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from territorial.browser.film import LARGEST_TROOPS, film_header, write_film
+from territorial.browser.film import show as film_show
+from territorial.browser.moments import Moments
 from territorial.browser.server import Feed
 from territorial.browser.web import write_page
 from territorial.render import owner_colors, render_board
@@ -41,6 +43,7 @@ from tests.browser.support import (
     spot_at,
     text_of,
 )
+from tests.replay.support import recorded_game
 
 pytestmark = pytest.mark.browser
 
@@ -175,6 +178,49 @@ def test_charts_show_everybodys_land_and_troops(full):
     )
     full.mouse.move(box["left"] + box["width"] - 3, box["top"] + box["height"] - 30)
     assert "P6 metronome: " in soon(full, "!element('tip').hidden && element('tip').textContent")
+
+
+def test_the_followed_player_s_launches_and_thoughts_are_shown_at_any_moment(open_page):
+    replay = recorded_game(SMALL, ("champion", "banker", "turtle", "novice", "random"), seed=1)[1]
+    header, frames = film_show(replay, "a game")
+    feed = Feed()
+    feed.append(b"".join(write_film(header | {"play_on": "territorial play --from 'a game.replay'"}, frames)))
+    feed.close()
+    rows = replay.launches[replay.launches[:, 1] == 1]
+    (at, _, target, fraction), later = rows[1].tolist(), int(rows[2, 0])
+    with serving(feed, Moments(lambda: replay).look) as url:
+        tab = open_page(url)
+        soon(tab, "page.film.isComplete && page.painter")
+        assert tab.evaluate("element('launches').hidden && element('moment').hidden")
+        settle(tab, f"page.play(false); page.follow(1); page.seek({at})")
+        assert tab.evaluate("element('launches').ariaLabel") == f"launches of P1 champion-1: {len(rows)}"
+        said, share = "document.querySelector('#moment .decided').textContent", f"{fraction / 10.24:.0f} %"
+        whom = "free land" if target == 0 else f"P{target}"
+        assert re.match(f"launches {fraction / 10.24:.1f}?.* % at {whom}", tab.evaluate(said)), share
+        settle(tab, f"page.seek({at} + 10)")
+        assert f"holds, and launches at tick {later:,}: " in tab.evaluate(said) or later == at + 10
+        settle(tab, "page.seek(0)")
+        press(tab, "p", until="document.querySelectorAll('#advice li').length > 1")
+        assert text_of(tab, "#advice h2") == "What champion-1 would do"
+        press(tab, "o", until="document.querySelectorAll('#agent_view .planes canvas').length === 6")
+        assert " cells in " in text_of(tab, "#forecast")
+        settle(tab, "page.follow(2)")
+        soon(tab, "document.querySelector('#advice h2').textContent === 'What banker-1 would do'")
+        press(tab, "o", until="element('agent_view').hidden")
+        settle(tab, f"page.seek({at})")
+        press(
+            tab,
+            "j",
+            until=f"element('status').textContent.includes(\"--from 'a game.replay' --tick {at} --seat 2\")",
+        )
+        box = tab.evaluate("(({ left, top }) => [left, top])(element('launches').getBoundingClientRect())")
+        settle(tab, "page.follow(1)")
+        place = tab.evaluate(f"placeOf({at}, element('launches').clientWidth, page.film.lastTick)")
+        tab.mouse.move(box[0] + place, box[1] + 10)
+        assert f"tick {at:,}: " in soon(tab, "!element('tip').hidden && element('tip').textContent")
+        settle(tab, f"page.seek({at}); page.hide()")
+        assert soon(tab, "element('launches').ariaLabel.endsWith(': 1')")
+        press(tab, "Escape", until="element('launches').hidden && element('moment').hidden")
 
 
 def test_chances_are_a_curve_whose_largest_losses_are_read_and_gone_to(show):

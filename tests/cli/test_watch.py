@@ -97,8 +97,11 @@ def replay(tmp_path, capsys):
 def test_a_replay_gives_the_page_of_the_game_that_was_played(run, tmp_path, replay):
     for name, source in {"live.html": ["--seed", "5", *SMALL], "replay.html": [str(replay)]}.items():
         assert run("watch", "--page", str(tmp_path / name), *source)[0] == 0
-    assert (tmp_path / "live.html").read_bytes() == (tmp_path / "replay.html").read_bytes()
-    check_film(film_of((tmp_path / "replay.html").read_bytes()), 5)
+    live, recorded = (film_of((tmp_path / f"{name}.html").read_bytes()) for name in ("live", "replay"))
+    more = {"play_on": f"territorial play --from {replay}"}
+    (header, *film), shown = read_film(live), read_film(recorded)
+    assert (header | more, *film) == shown
+    check_film(recorded, 5)
 
 
 def test_a_page_shows_the_chances_of_a_replay_alone(done, tmp_path, replay):
@@ -135,7 +138,7 @@ def test_it_serves_a_game_until_it_is_interrupted(done, monkeypatch, replay, wha
         thread = threading.Thread(target=serve_forever, args=(server, 0.01))
         thread.start()
         try:
-            for path in (b"/", b"/film"):
+            for path in (b"/", b"/film", b"/moment/50/1/agent_view", b"/moment/50/9/advice"):
                 request = b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\n\r\n"
                 found.append(ask(server.server_address[:2], request)[2])
         finally:
@@ -148,7 +151,9 @@ def test_it_serves_a_game_until_it_is_interrupted(done, monkeypatch, replay, wha
     out, err = done(
         "watch", *(["--seed", "5", *SMALL] if what == "live game" else [str(replay)]), "--port", "0", "--json"
     )
-    page, film = found
+    page, film, moment, refused = found
+    assert json.loads(moment)["num_actions"] == 51
+    assert b"seat is 9; the game has the seats 1 to 4" in refused
     assert film_of(page) == b""
     check_film(film, 5)
     report = json.loads(out)

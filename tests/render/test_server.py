@@ -2,6 +2,7 @@
 
 import http.client
 import io
+import json
 import socket
 import threading
 from types import SimpleNamespace
@@ -76,6 +77,31 @@ def test_it_serves_the_page_and_the_film(server):
     for sent in (get(server)[1], headers, get(server, "/none")[1]):
         assert sent | GUARDS == sent
         assert "Access-Control-Allow-Origin" not in sent
+
+
+def test_it_serves_moments_where_it_has_any(server):
+    def look(tick, seat, panel):
+        if seat > 9:
+            raise ValueError(f"seat is {seat}")
+        return {"asked": [tick, seat, panel]}
+
+    asked = ("/moment/10/3/advice", "/moment/10/3/agent_view")
+    with serving(look=look) as able:
+        for path in asked:
+            status, headers, body = get(able, path)
+            assert (status, headers["Content-Type"]) == (200, "application/json")
+            assert json.loads(body) == {"asked": [10, 3, path.rpartition("/")[2]]}
+        assert get(able, "/moment/10/10/advice")[0] == 404
+        for path in (
+            "/moment/10/3",
+            "/moment/10/3/film",
+            "/moment/-1/3/advice",
+            f"/moment/{10**9}0/3/advice",
+            "/moment/1/1/advice?",
+        ):
+            assert get(able, path)[0] == 404
+        assert get(able, asked[0], host="evil.example")[0] == 403
+    assert get(server, asked[0])[0] == 404
 
 
 def test_old_clients_get_the_film_in_one_piece(server):

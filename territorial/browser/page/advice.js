@@ -28,7 +28,7 @@ class Advice {
   #text({ owner, fraction }) {
     if (owner === HOLDS) return "hold";
     const { film } = this.game.page, what = film.areAllies(this.game.now.seat, owner) ? "give " : "";
-    return `${what}${this.game.name(owner)} with ${(fraction / 10.24).toFixed(fraction < 256 ? 1 : 0)} %`;
+    return `${what}${this.game.name(owner)} with ${shareOf(fraction)}`;
   }
 
   #fill(item, owner, text, part) {

@@ -41,17 +41,23 @@ function connectToggles(page) {
 }
 
 function connectTimeline(page) {
-  const marks = element("marks"), highlights = element("highlights");
+  const highlights = element("highlights");
   highlights.addEventListener("change", () => {
     page.seek(Number(highlights.value));
     highlights.value = "";
   });
-  marks.addEventListener("pointermove", (event) => {
-    page.tip.show(event, (x, y) => page.timeline?.textAt(placeWithin(marks, x, y)[0]) ?? "");
+  connectStrip(page, element("marks"), () => page.timeline);
+  connectStrip(page, element("launches"), () => page.launches);
+}
+
+/** Pointers over a strip of marks, each at its tick. */
+function connectStrip(page, canvas, strip) {
+  canvas.addEventListener("pointermove", (event) => {
+    page.tip.show(event, (x, y) => strip()?.textAt(placeWithin(canvas, x, y)[0]) ?? "");
   });
-  marks.addEventListener("pointerleave", () => page.tip.hide());
-  marks.addEventListener("click", (event) => {
-    const mark = page.timeline?.markAt(within(marks, event)[0]);
+  canvas.addEventListener("pointerleave", () => page.tip.hide());
+  canvas.addEventListener("click", (event) => {
+    const mark = strip()?.markAt(within(canvas, event)[0]);
     if (mark) page.seek(mark.tick);
   });
 }

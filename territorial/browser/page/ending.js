@@ -123,7 +123,7 @@ function showCostliest({ now: { costliest }, name }) {
   retry.hidden = !costliest;
   if (!costliest) return;
   const { tick, target, fraction, held, launched, games, endings } = costliest;
-  put(dialog.querySelector(".costliest"), `Your costliest decision: tick ${count(tick)}, ${(fraction / 10.24).toFixed(0)} % at ${name(target)}: from place ` +
+  put(dialog.querySelector(".costliest"), `Your costliest decision: tick ${count(tick)}, ${shareOf(fraction)} at ${name(target)}: from place ` +
     `${held.toFixed(1)} to ${launched.toFixed(1)} (means of ${games} games, ${endings} of them different, in which the champion plays on for you).`);
   put(retry, `try again from tick ${count(tick)}`);
 }

@@ -1,6 +1,7 @@
 "use strict";
 // What there is to say about a player, beside the pointer: land, troops, front, attacks.
 
+const FRACTIONS = [16, 32, 64, 96, 128, 192, 256, 384, 512, 1024]; // of 1024, by number
 const MOST_NAMED = 3; // owners in a line; the rest is a number
 
 /** Returns how many cells of each owner touch those of `seat`, by owner code: its fronts. */
@@ -47,3 +48,12 @@ function named(what, list) {
   const more = list.length - MOST_NAMED;
   return list.length ? `${what}: ${list.slice(0, MOST_NAMED).join(", ")}${more > 0 ? ` and ${more} more` : ""}` : "";
 }
+
+/** What an attack comes to if nobody else does anything, in words. */
+function comesTo({ cells, ticks, falls, ends, goes_on: goesOn }) {
+  const end = falls ? " and ends that player" : ends ? " and ends the game" : goesOn ? " and goes on" : "";
+  return `takes ${cells ? count(cells) : "no"} cells in ${ticks} ticks${end}`;
+}
+
+/** A part of the balance, given in 1024ths. */
+const shareOf = (fraction) => `${(fraction / 10.24).toFixed(fraction < 256 ? 1 : 0)} %`;

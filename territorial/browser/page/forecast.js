@@ -53,9 +53,7 @@ class Forecast {
   text(owner) {
     const { now, share } = this.game, forecast = this.#forecast;
     if (forecast.owner !== owner || forecast.share !== share) return "";
-    const { cells, ticks, troops, is_alive: isAlive } = forecast;
-    const end = forecast.falls ? " and ends that player" : forecast.ends ? " and ends the game" : forecast.goes_on ? " and goes on" : "";
     const stay = `${count(now.amounts.at(-1) - this.game.amount(owner))} troops stay at home`; // all that can be sent, less this
-    return `takes ${cells ? count(cells) : "no"} cells in ${ticks} ticks${end}\n${stay}, ${isAlive ? `${count(troops)} by then` : "and you are out"}`;
+    return `${comesTo(forecast)}\n${stay}, ${forecast.is_alive ? `${count(forecast.troops)} by then` : "and you are out"}`;
   }
 }

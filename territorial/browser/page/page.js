@@ -110,6 +110,8 @@ class Page {
     this.overlay = new Overlay(element("cells"), film, this.palette);
     this.events = new GameEvents(film);
     this.timeline = new Timeline(element("marks"), element("highlights"), this.events, this.palette);
+    this.launches = new LaunchStrip(element("launches"), film, this.palette);
+    this.moment = element("moment") && new Moment(this);
     const follow = (seat) => this.follow(seat === this.followed ? 0 : seat);
     const hover = (seat) => this.hover(seat);
     this.standings = new Standings(document.querySelector(".rows"), film, this.palette, follow, hover);
@@ -186,7 +188,10 @@ class Page {
     this.#showClock();
     this.#showFollowed();
     if (isNew && this.followed && !this.isPlaying) this.standings.reveal(this.followed);
-    this.timeline.show(this.isHiding ? this.film.ticks[this.frame] : this.film.lastTick, this.#end);
+    const known = this.isHiding ? this.film.ticks[this.frame] : this.film.lastTick;
+    this.timeline.show(known, this.#end);
+    this.launches.show(this.followed, known, this.#end);
+    this.moment?.show();
     this.tip.refresh();
   }
 

@@ -1,7 +1,6 @@
 "use strict";
 // Playing a seat: what the player sees of it and does, over the page that shows the game.
 
-const FRACTIONS = [16, 32, 64, 96, 128, 192, 256, 384, 512, 1024]; // of 1024, by number
 const PREPARES = "The panel is being prepared, which takes up to a minute the first time.";
 const BOARD_WATCHED = element("view").getAttribute("aria-label");
 const BOARD_PLAYED = "the board: drag to move, wheel to zoom, click a territory to attack it";

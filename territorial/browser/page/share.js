@@ -17,11 +17,16 @@ async function shareLink(hash) {
   } catch {
     // A page within a notebook has no address of its own.
   }
+  return (await copied(location.href)) ? "The link to this moment has been copied." : "The address of this page now leads to this moment.";
+}
+
+/** Puts a text into the clipboard; returns whether the browser allows it. */
+async function copied(text) {
   try {
-    await navigator.clipboard.writeText(location.href);
-    return "The link to this moment has been copied.";
+    await navigator.clipboard.writeText(text);
+    return true;
   } catch {
-    return "The address of this page now leads to this moment.";
+    return false;
   }
 }
 

@@ -5,7 +5,7 @@ const SHARES_KEPT = "territorial.shares";
 const DIGITS = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "0"];
 
 /** Returns a fraction in per cent, such as "1.6 %". */
-const shareText = (share) => `${(FRACTIONS[share] / 10.24).toFixed(FRACTIONS[share] < 256 ? 1 : 0)} %`;
+const shareText = (share) => shareOf(FRACTIONS[share]);
 
 /** The numbers of the fractions, by the place of their key. */
 class Shares {

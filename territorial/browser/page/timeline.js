@@ -5,6 +5,9 @@ const MARKS_HEIGHT = 12;
 const MARKS_EDGE = 8; // half a handle of the slider: where its first tick is
 const MARKS_REACH = 6; // pixels from a mark within which the pointer finds it
 
+/** Returns where a tick is on a line of `width` pixels that ends at tick `end`, as on the slider. */
+const placeOf = (tick, width, end) => MARKS_EDGE + ((width - 2 * MARKS_EDGE) * tick) / Math.max(1, end);
+
 class Timeline {
   #drawn = "";
 
@@ -62,7 +65,7 @@ class Timeline {
     }
   }
 
-  #x(tick) { return MARKS_EDGE + ((this.width - 2 * MARKS_EDGE) * tick) / Math.max(1, this.end); }
+  #x(tick) { return placeOf(tick, this.width, this.end); }
 
   #list(highlights) {
     this.list.replaceChildren(new Option("go to ...", ""));

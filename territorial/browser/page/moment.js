@@ -1,0 +1,84 @@
+"use strict";
+// The moment that is shown, for the followed seat: what it decides, and what the server computes of it.
+
+const MOMENT_PANELS = { advice: "p", agent_view: "o" }; // with their keys
+
+class Moment {
+  #open = new Set();
+  #shown = {}; // by panel: tick and seat of what it shows, or has asked for
+  #isAsking = false;
+
+  constructor(page) {
+    this.page = page;
+    this.box = element("moment");
+    this.isServed = location.protocol.startsWith("http") && !element("film").textContent.trim();
+    this.advice = new Advice(this);
+    this.agentView = new AgentView(this);
+    this.buttons = { advice: element("advise"), agent_view: element("see") };
+    for (const [panel, key] of Object.entries(MOMENT_PANELS)) {
+      this.buttons[panel].hidden = !this.isServed;
+      this.buttons[panel].addEventListener("click", () => this.toggle(panel));
+      WATCH_KEYS[key] = () => this.toggle(panel);
+    }
+    element("play-on").hidden = !page.film.header.play_on;
+    element("play-on").addEventListener("click", () => this.copyCommand());
+    WATCH_KEYS.j = () => this.copyCommand();
+  }
+
+  // As the panels of a page that plays have them.
+  get now() { return { seat: this.page.followed }; }
+  name = (owner) => ownerName(this.page.film, owner);
+
+  toggle(panel) {
+    if (!this.isServed) return;
+    if (!this.#open.delete(panel)) this.#open.add(panel);
+    else this.#show(panel, undefined);
+    this.#shown = {};
+    this.page.hurry();
+  }
+
+  /** Shows what is known, and asks for the rest; the page calls it with all that is read. */
+  show() {
+    const { page, box } = this, { film, frame, followed: seat } = page, tick = film.ticks[frame];
+    box.hidden = !seat;
+    for (const [panel, button] of Object.entries(this.buttons)) button.setAttribute("aria-pressed", this.#open.has(panel));
+    if (!seat) {
+      this.#show("agent_view", undefined);
+      return;
+    }
+    const next = page.isHiding ? undefined : (film.launches[seat] ?? []).find((launch) => launch.tick >= tick);
+    put(box.querySelector(".decided"), !film.alive[frame][seat] ? "" : !next ? "launches nothing from here on" :
+      `${next.tick === tick ? "launches" : `holds, and launches at tick ${count(next.tick)}:`} ${shareOf(next.fraction)} at ${this.name(next.target)}`);
+    for (const panel of this.#open) this.#ask(panel, tick, seat);
+  }
+
+  async #ask(panel, tick, seat) {
+    const asked = `${tick}/${seat}`;
+    if (this.#isAsking || this.#shown[panel] === asked) return;
+    this.#isAsking = true;
+    try {
+      const answer = await fetch(`moment/${asked}/${panel}`);
+      this.#shown[panel] = asked;
+      if (this.#open.has(panel)) this.#show(panel, answer.ok ? await answer.json() : null);
+    } catch (error) {
+      this.page.say(`The server cannot be reached: ${error.message}.`);
+    }
+    this.#isAsking = false;
+    this.page.wake();
+  }
+
+  #show(panel, content) {
+    if (panel === "advice") {
+      this.advice.show(content);
+      const { forecast } = content ?? {};
+      put(element("forecast"), forecast ? `${this.name(forecast.owner)} with ${shareOf(FRACTIONS[forecast.share])} ${comesTo(forecast)}` : "");
+    } else this.agentView.show(content ?? undefined);
+  }
+
+  async copyCommand() {
+    const { page } = this, { film, frame, followed } = page;
+    if (!film.header.play_on || !followed) return;
+    const command = `${film.header.play_on} --tick ${film.ticks[frame]} --seat ${followed}`;
+    page.say(await copied(command) ? `Copied: ${command}` : command);
+  }
+}
