@@ -4,8 +4,9 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from territorial.browser.panels import advice_of, agent_view, forecast_of
+from territorial.browser.panels import advice_of, agent_view
 from territorial.browser.situation import is_ally
+from territorial.engine.forecast import forecast_of
 from territorial.engine.seats import Seat
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.players import in_games

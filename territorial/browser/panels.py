@@ -1,10 +1,10 @@
-"""Panels of the play page: advice, agent view and forecasts."""
+"""Panels of the play page: advice and agent view."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache, partial
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,47 +15,20 @@ from territorial.bots.network import LOGIT_PARTS, POWERS_UNIT, Rows, choose_for_
 from territorial.bots.network_file import FRACTION_OUTPUTS, TEMPERATURE_UNIT
 from territorial.bots.network_layers import NUM_CANDIDATES, make_network_scratch
 from territorial.browser.situation import is_ally
-from territorial.constants import FRACTIONS, NEUTRAL, NUM_FRACTIONS
+from territorial.constants import FRACTIONS, NUM_FRACTIONS
 from territorial.decode.numpy import NumpyDecoder
-from territorial.engine.seats import EXTERNAL, CustomBot, Seat
+from territorial.engine.forecast import copies_of
+from territorial.engine.seats import CustomBot, Seat
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.players import ActingPolicy, StochasticPolicy
-from territorial.game.state import SEATING, State
 from territorial.observation.action_encoding import (
     HOW_MUCH,
     WHAT,
     num_flat_actions,
     owner_of_target,
-    target_of_owner,
 )
 from territorial.observation.action_encoding import NO_TARGET as HOLDS
 from territorial.observation.pair_columns import OWN, pair_columns
-
-
-class ScratchGame:
-    """A copy of the position of a game, with other players on its seats.
-
-    Args:
-        game: a game of the same rules and seed, which has begun.
-        seats: who sits there, as in ``VecGame``; bots decide at once.
-        is_observed: whether what agents observe is there, too.
-
-    """
-
-    def __init__(self, game: VecGame, seats: Sequence[Seat], *, is_observed: bool = False) -> None:
-        self._game = VecGame(game.config, 1, seats=seats, autoreset="disabled", observe=is_observed)
-        self._game.reset(seeds=[int(game.state.seed[0])])
-        self._start = self._game.save(0)
-        self._sitting = State(*self._start.blocks)
-        self._sitting.seating[SEATING["wake"]] = 0
-
-    def of(self, game: VecGame) -> VecGame:
-        """Return a game in the position of game 0 of ``game``; the next call puts the same one elsewhere."""
-        position = State(*game.save(0).blocks)
-        blocks = position._replace(seating=self._sitting.seating, memory=self._sitting.memory)
-        self._game.restore(0, self._start._replace(blocks=blocks))
-        return self._game
-
 
 LOGIT_UNIT = TEMPERATURE_UNIT * POWERS_UNIT // LOGIT_PARTS
 """Of the logits of a network: at temperature 1, what has one that is higher by this is twice as likely."""
@@ -89,9 +62,7 @@ def advice_of(player: CustomBot | Seat | ActingPolicy, game: VecGame, seat: int,
     if isinstance(player, Network):
         return partial(_network_advises, player, make_network_scratch(), seat)
     if isinstance(player, CustomBot | str):
-        seats: list[Seat] = [EXTERNAL] * game.config.num_players
-        seats[seat - 1] = player
-        return partial(_bot_advises, ScratchGame(game, seats), seat)
+        return partial(_bot_advises, copies_of(game, {seat: player}), seat)
     if isinstance(player, StochasticPolicy):
         return partial(_distribution_advises, player.distribution(game.config, game.layout), seat)
     return partial(_policy_advises, chooser(player, seat, game, seed), seat)
@@ -103,8 +74,8 @@ def chooser(policy: ActingPolicy, seat: int, game: VecGame, seed: int) -> Choose
     return lambda game: np.asarray(act(game, games, seats))[0]
 
 
-def _bot_advises(scratch_game: ScratchGame, seat: int, game: VecGame) -> list[Option]:
-    copied = scratch_game.of(game)
+def _bot_advises(copy_of: Callable[[VecGame], VecGame], seat: int, game: VecGame) -> list[Option]:
+    copied = copy_of(game)
     copied.step(hold=True)
     target, fraction, is_legal = (table[0, seat - 1] for table in copied.launches())
     return [Option(int(target), 1.0, int(fraction)) if is_legal else Option(HOLDS, 1.0, 0)]
@@ -145,53 +116,12 @@ def _likeliest_first(owners: Any, parts: Any, fractions: Iterable[int]) -> list[
     return sorted((option for option in found if option.part), key=lambda option: -option.part)
 
 
-MOST_DECISIONS = 30
-"""For so many a forecast looks ahead, at most."""
-
-
-def forecast_of(game: VecGame, seat: int) -> Foresee:
-    """Return a function that plays a launch of ``seat`` in a copy of game 0 while all others hold.
-
-    ``foresee(owner, share, game)`` says, besides these two, how many ``ticks`` later the attack on ``owner``
-    is over, or the game (``ends``), or ``MOST_DECISIONS`` have been played (``goes_on``). For that moment it
-    says how many ``cells`` were taken from the owner, the ``troops`` at home, and whether the player
-    ``is_alive`` and the owner ``falls``.
-    """
-    players = game.config.num_players
-    scratch_game = cache(partial(ScratchGame, game, [EXTERNAL] * players))  # made when it is first needed
-
-    def foresee(owner: int, share: int, game: VecGame) -> dict[str, Any]:
-        copy, actions = scratch_game().of(game), np.zeros((1, players, 2), np.int64)
-        state, begun, taken = copy.state, int(game.state.tick[0]), int(game.state.taken[0, seat, owner])
-        actions[0, seat - 1, [WHAT, HOW_MUCH]] = target_of_owner(owner, seat, players), share
-        for _ in range(MOST_DECISIONS):
-            copy.step(actions)
-            actions[:] = 0
-            if state.over[0] or not state.pools[0, seat, owner]:
-                break
-        return {
-            "owner": owner,
-            "share": share,
-            "ticks": int(state.tick[0]) - begun,
-            "cells": int(state.taken[0, seat, owner]) - taken,
-            "troops": int(state.troops[0, seat]),
-            "ends": bool(state.over[0]),
-            "goes_on": bool(state.pools[0, seat, owner] and not state.over[0]),
-            "is_alive": bool(state.alive[0, seat]),
-            "falls": bool(owner != NEUTRAL and not state.alive[0, owner]),
-        }
-
-    return foresee
-
-
 KINDS, FIELDS = ("own", "free", "others", "blocked"), ("troops a cell", "attacked")
 """The semantic planes of one frame, as docs/observation.md has them under "Other forms"."""
 DIGITS = 3
 
 Look = Callable[[VecGame], Any]
 """``look(game)`` returns what a panel shows of the game as it stands, as values that JSON has."""
-Foresee = Callable[[int, int, VecGame], dict[str, Any]]
-"""``foresee(owner, share, game)`` returns what a launch would come to: see ``forecast_of``."""
 
 
 def agent_view(game: VecGame, seat: int) -> Look:
@@ -203,7 +133,7 @@ def agent_view(game: VecGame, seat: int) -> Look:
     ``planes``, the pooled planes with ``names``, ``height``, ``width`` and their ``data``, a byte a number,
     base64 each.
     """
-    scratch_game = ScratchGame(game, [EXTERNAL] * game.config.num_players, is_observed=True)
+    copy_of = copies_of(game, observe=True)
 
     def look(game: VecGame) -> dict[str, Any]:
         sizes, needs, is_legal = (pairs[seat] for pairs in game.fronts(0))
@@ -220,7 +150,7 @@ def agent_view(game: VecGame, seat: int) -> Look:
             "needs": needs[owners].tolist(),
             "own": _named(OWN, seen.own[0]),
             "pairs": _named(pair_columns(teams=game.config.teams is not None), seen.pairs[0, is_there].T),
-            "planes": _planes(scratch_game.of(game), seat),
+            "planes": _planes(copy_of(game), seat),
         }
 
     return look

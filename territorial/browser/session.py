@@ -21,9 +21,10 @@ import numpy.typing as npt
 from territorial.bots import PythonBot
 from territorial.browser.commands import STEP, PlayerCommand, Wish, WishError
 from territorial.browser.film import show, write_film
-from territorial.browser.panels import Choose, Foresee, Look, forecast_of
+from territorial.browser.panels import Choose, Look
 from territorial.browser.server import Feed
 from territorial.browser.situation import Situation, situation_of, why_not
+from territorial.engine.forecast import Foresee, forecast_of
 from territorial.engine.seats import Seat
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.costliest import CostlyLaunch, costliest_launch
