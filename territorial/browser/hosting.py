@@ -267,7 +267,7 @@ class Hosting:
             game = before.game(self.tick, seats={**seats, self.seat: AGENT}, players=bots)
         if game.state.over[0]:
             raise HostingError("tick", f"{self.tick}, when the recorded game is over; it must be earlier")
-        shown = list(before.names)
+        shown = [seats.get(at, name) for at, name in enumerate(before.names, start=1)]
         shown[self.seat - 1] = self._name
         panels = self._panels(game, self.seat)
         title = f"{self._name} from tick {self.tick:,}, game {next(numbers)}"
@@ -411,6 +411,9 @@ class Hosted(Serving):
     """
 
     def __init__(self, hosting: Hosting, host: str = "127.0.0.1", port: int = DEFAULT_PORT) -> None:
+        if hosting.before is not None and (hosting.config or hosting.level or hosting.spectate):
+            problem = "a recorded game; it has its own config and bots, and the person takes over a seat"
+            raise HostingError("before", problem)
         present, numbers = hosting.resolved(), count(1)
         # What is wrong is said now, and not in the thread of the game.
         _ = present.sitting if present.before is None else present._branch(present.before, count(1), {})

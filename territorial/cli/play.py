@@ -30,7 +30,7 @@ EXAMPLES = """\
   territorial play --no-open --port 9000      then ssh -L 9000:localhost:9000
 """
 
-_OPTIONS = {"config": "--num-players, --set", "opponents": "--opponent"}
+_OPTIONS = {"config": "--num-players, --set", "opponents": "--opponent", "before": "--from"}
 """Options of fields of ``Hosting`` that have other names."""
 
 
@@ -143,8 +143,6 @@ def hosting_of(parsed: argparse.Namespace) -> Hosting:
     if parsed.before is not None:
         with blamed_on("--from"):
             before = Replay.load(parsed.before)
-        if config or parsed.level or parsed.spectate:
-            raise UsageError("argument --from: its game has rules and players, and you take over a seat")
     same = ("level", "opponents", "advisor", "seat", "spectate", "pace", "seed", "save", "tick")
     return Hosting(
         config=config,
@@ -163,5 +161,6 @@ def _in_options() -> Iterator[None]:
         fields = ("num_players", *Hosting.__dataclass_fields__)
         options_of = {field: option_of(field) for field in fields} | _OPTIONS
         problem = re.sub("`(\\w+)`", lambda found: options_of[found[1]], error.problem)
+        problem = re.sub("players={.*", "--opponent", problem)
         start = f"argument {options_of[error.field]}: " if error.field else ""
         raise UsageError(start + problem) from None

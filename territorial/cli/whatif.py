@@ -18,7 +18,7 @@ EXAMPLES = """\
   territorial whatif g.replay --tick 900 --seat 7 --against 12:25%
   territorial whatif g.replay --tick 900 --seat 7 --against champion --games 999
 """
-LAUNCH = re.compile(r"(free|[0-9]+):([0-9]+(?:\.[0-9]+)?)%")
+LAUNCH = re.compile(r"(free|[0-9]+):([0-9]+(?:\.[0-9]+)?)%?")
 
 
 def add_parser(verbs: Any) -> None:
@@ -80,7 +80,7 @@ def run(parsed: argparse.Namespace) -> int:
         alternatives = {text: {parsed.seat: _choice(text)} for text in parsed.against}
     with blamed_on("--player", ValueError):
         players = [named_bot(text) for text in parsed.player]
-    with blamed_on("", ValueError):
+    try:
         found = what_if(
             replay,
             parsed.tick,
@@ -90,6 +90,8 @@ def run(parsed: argparse.Namespace) -> int:
             players={str(getattr(player, "name", player)): player for player in players},
             processes=parsed.processes,
         )
+    except ValueError as error:
+        raise UsageError(re.sub(r"players={.*", "--player", str(error))) from None
     options.report(parsed, found.text(parsed.seat), found.to_dict(parsed.seat))
     return 0 if found.games == parsed.games else INTERRUPTED
 

@@ -159,6 +159,11 @@ def what_if(
 
     """
     games = whole_number("games", games, 2, MOST_GAMES)
+    if not isinstance(replay, Replay):
+        raise TypeError(f"replay is {replay!r}; it must be a Replay, such as Replay.load(FILE)")
+    for name, choices in alternatives.items():
+        if not isinstance(choices, Mapping):
+            raise TypeError(f"the alternative {name!r} is {choices!r}; it must be decisions by seat")
     if RECORDED in alternatives:
         raise ValueError(f"an alternative is called {RECORDED!r}; that is what was done in the recording")
     known = {one.name: one for one in (players or {}).values() if isinstance(one, PythonBot)}

@@ -290,9 +290,13 @@ class Recorder(GameObserver):
         tick, alive = int(self._ticks[k]), view(self._game.blocks, "alive")[k]
         known = dict(enumerate(recording.seats, start=1))
         known |= {change.seat: change.name for change in recording.changes}
-        for seat, name in enumerate(self._game.seats_of(k), start=1):
+        players, shown = self._seats_and_names(k)
+        names = list(recording.names)
+        for seat, name in enumerate(players, start=1):
             if alive[seat] and known[seat] != name:
                 recording.changes.append(Change(tick, seat, name))
+                names[seat - 1] = shown[seat - 1]
+        recording.names = tuple(names)
 
     def _seats_and_names(self, k: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the seats of game ``k`` and their names; most games have the same seats."""

@@ -76,14 +76,30 @@ def test_a_recorded_game_is_taken_over_with_its_own_players(tmp_path, monkeypatc
         play_on(session, 50)
         branch = last_replay(session)
     assert branch.players_at(40) == ("agent", "chancy-1", "champion-1", "champion-1")
+    assert branch.names == ("person", before.names[1], "champion-1", before.names[3])
     assert branch.seek(40).digest(0) == before.seek(40).digest(0)
     for options, message in (
         ({"tick": 45}, "tick: tick is 45; it must be a multiple of 10"),
         ({"seat": 9}, "tick: a seat is 9; it must be"),
+        ({"level": "easy"}, "before: a recorded game; it has its own config and bots"),
+        ({"config": {"num_players": 4}}, "before: a recorded game; it has its own config and bots"),
+        ({"spectate": True}, "before: .*the person takes over a seat"),
         ({"opponents": []}, "tick: seat 2 was played by 'chancy-1', which is no bot of the library"),
     ):
         with pytest.raises(HostingError, match=message):
             Hosted(Hosting(**{"before": before, "tick": 40, "opponents": [bot], **options}), port=0)
+
+
+def test_a_spectator_takes_over_a_seat(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with hosted_of(config=CONFIG, seed=3, level="easy", spectate=True) as session:
+        wait_for(lambda: now(session)["is_over"])
+        assert now(session)["costliest"] is None
+        session.submit(PlayerCommand("take_over", take_over=TakeOver(50, 2)))
+        with session.page_open():
+            assert (now(session)["tick"], now(session)["seat"]) == (50, 2)
+            play_on(session, 30)
+        assert last_replay(session).players_at(50)[1] == "agent"
 
 
 def test_what_cannot_be_taken_over_is_refused(tmp_path, monkeypatch):
