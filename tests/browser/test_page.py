@@ -471,9 +471,9 @@ def test_what_is_no_film_is_said_to_be_none(show, film):
 
 def test_a_film_of_another_version_is_not_guessed_at(show):
     tab = show(
-        b"".join(write_film((film_header(SMALL, SMALL_SEATS, "") | {"version": 5}), small_game()[0][:2]))
+        b"".join(write_film((film_header(SMALL, SMALL_SEATS, "") | {"version": 6}), small_game()[0][:2]))
     )
-    report = "Nothing can be shown: this page shows films of version 4, and this is territorial-film 5."
+    report = "Nothing can be shown: this page shows films of version 5, and this is territorial-film 6."
     assert text_of(tab, "#status") == report
 
 

@@ -59,7 +59,10 @@ def test_results_are_the_same_on_any_number_of_processes(file, tmp_path, run):
         ({"--against": "nobody"}, "nobody"),
         ({"--against": "4:50%"}, "the launch of '4:50%' at owner 4 is not legal for seat 1; legal are"),
         ({"--player": "nobody:Nothing"}, "argument --player: the player 'nobody:Nothing' cannot be loaded"),
-        ({"--player": "turtle"}, "seat 4 was played by 'chancy-1', which is no bot of the library: name it by --player\n"),
+        (
+            {"--player": "turtle"},
+            "seat 4 was played by 'chancy-1', which is no bot of the library: name it by --player\n",
+        ),
         ({"--against": "9:50"}, "the owner in '9:50' is 9; it must be a whole number from 0 to 4"),
         ({"--agents": "nobody"}, "nobody"),
     ],

@@ -40,6 +40,7 @@ class Moment {
   /** Shows what is known, and asks for the rest; the page calls it with all that is read. */
   show() {
     const { page, box } = this, { film, frame, followed: seat } = page, tick = film.ticks[frame];
+    const height = box.offsetHeight;
     box.hidden = !seat;
     for (const [panel, button] of Object.entries(this.buttons)) button.setAttribute("aria-pressed", this.#open.has(panel));
     if (!seat) {
@@ -49,6 +50,7 @@ class Moment {
     const next = page.isHiding ? undefined : (film.launches[seat] ?? []).find((launch) => launch.tick >= tick);
     put(box.querySelector(".decided"), !film.alive[frame][seat] ? "" : !next ? "launches nothing from here on" :
       `${next.tick === tick ? "launches" : `holds, and launches at tick ${count(next.tick)}:`} ${shareOf(next.fraction)} at ${this.name(next.target)}`);
+    if (box.offsetHeight !== height) page.standings.reveal(seat); // the list has other room
     for (const panel of this.#open) this.#ask(panel, tick, seat);
   }
 
