@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
+from gymnasium import VectorizeMode
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.core.rl_module.apis import TargetNetworkAPI
 
@@ -62,6 +63,7 @@ class LeagueAlgorithmConfig(AlgorithmConfig):
 
     def validate(self) -> None:
         """Raise ValueError for settings that cannot be; called by RLlib."""
+        check_supported(self)
         _check_class("env_runner_cls", self.env_runner_cls, self.runners, "env_runners")
         _check_class("learner_class", self.learner_class, (self.learner_base or self.learner,), "learners")
         super().validate()
@@ -96,6 +98,21 @@ def _check_class(name: str, given: Any, wanted: tuple[type, ...], method: str) -
         names = " or ".join(f"{kind.__module__}.{kind.__qualname__}" for kind in wanted)
         raise ValueError(
             f"{name} is {given!r}; derive it from {names}, and set it with config.{method}({name}=...)"
+        )
+
+
+def check_supported(config: Any) -> None:
+    """Raise ValueError for another framework, and for environments that are stepped asynchronously."""
+    if config.framework_str != "torch":
+        raise ValueError(
+            f"framework is {config.framework_str!r}; it must be 'torch', as RLlib's new API stack and this "
+            "package have no other"
+        )
+    if config.gym_env_vectorize_mode not in ("sync", VectorizeMode.SYNC):
+        raise ValueError(
+            f"gym_env_vectorize_mode is {config.gym_env_vectorize_mode!r}; it must be 'sync', as RLlib has "
+            "no other for a MultiAgentEnv. num_env_runners sets processes, num_envs_per_env_runner games "
+            "side by side, and num_cpus_per_env_runner threads of the engine"
         )
 
 

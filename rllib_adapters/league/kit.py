@@ -17,7 +17,7 @@ from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 from ray.rllib.policy.policy import PolicySpec
 from ray.tune.registry import ENV_CREATOR, _global_registry
 
-from rllib_adapters.league.algorithm_config import converted
+from rllib_adapters.league.algorithm_config import check_supported, converted
 from rllib_adapters.league.any_env import CONFIGS, AnyEnvConfig, AnyEnvRunner
 from rllib_adapters.league.callback import LeagueCallback
 from rllib_adapters.league.control import of_spaces
@@ -81,6 +81,7 @@ def add_league(
 
     """
     own: AnyEnvConfig = converted(config, CONFIGS)
+    check_supported(config)
     _check_unset(config)
     _check_league(league.config, bots or {})
     places = _places(config, league.config, seat_of)
@@ -191,8 +192,6 @@ def _check_unset(config: AlgorithmConfig) -> None:
             "add_default_connectors_to_env_to_module_pipeline is False; it must be True, as the players of "
             "rows are added to RLlib's pipeline"
         )
-    if config.gym_env_vectorize_mode not in ("sync", gym.VectorizeMode.SYNC):
-        raise ValueError(f"gym_env_vectorize_mode is {config.gym_env_vectorize_mode!r}; it must be 'sync'")
 
 
 def _spaces_by_agent(config: AlgorithmConfig) -> dict[Any, Spaces]:

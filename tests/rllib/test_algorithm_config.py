@@ -199,6 +199,17 @@ def test_games_that_were_changed_after_configure_are_refused_before_anything_is_
         config.validate()
 
 
+@pytest.mark.parametrize("runner", ["stock", "batched"])
+def test_what_rllib_has_not_for_these_games_is_refused_with_what_to_set_instead(runner):
+    config = configure(PPOConfig(), env_config(league=FIELD), module=SmallModule, runner=runner)
+    config.env_runners(gym_env_vectorize_mode="async")
+    with pytest.raises(ValueError, match=r"'async'; it must be 'sync', .* num_env_runners sets"):
+        config.validate()
+    config.env_runners(gym_env_vectorize_mode="sync").framework("tf2")
+    with pytest.raises(ValueError, match="framework is 'tf2'; it must be 'torch'"):
+        config.validate()
+
+
 # ---- minibatches ----------------------------------------------------------------------------------
 
 

@@ -374,6 +374,11 @@ BAD = {
         {"config": kit.config_of("unlike", gym_env_vectorize_mode=gym.VectorizeMode.ASYNC)},
         "gym_env_vectorize_mode is .*ASYNC.*; it must be 'sync'",
     ),
+    "tensorflow": (
+        "unlike",
+        {"config": kit.config_of("unlike").framework("tf2")},
+        "framework is 'tf2'; it must be 'torch'",
+    ),
     "state": (
         "battle",
         {
