@@ -54,6 +54,8 @@ STREAM_TEAM_SPAWN = 11
 """Order in which the players of a team get the spawns of its part: 0, player."""
 STREAM_FUTURE = 12
 """Seeds of other endings of a game: the tick from which on they differ, number of the ending."""
+STREAM_START = 13
+"""Which of several saved games an environment's game begins from: 0, 0."""
 
 # A player's choice is (what, how much): the second part indexes this table of 1024ths of the balance.
 FRACTIONS = (16, 32, 64, 96, 128, 192, 256, 384, 512, 1024)

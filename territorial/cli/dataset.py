@@ -20,6 +20,7 @@ EXAMPLES = """\
   territorial dataset clones --games 2000    adds 1000 games
   territorial dataset small --num-players 8 --rows-of turtle,banker
   territorial dataset grid --every-ticks 50 --num-candidates 6
+  territorial dataset values --every-ticks 200 --chances 50
 """
 
 
@@ -70,6 +71,14 @@ def add_parser(verbs: Any) -> None:
         help="discount factor per environment step; 0 to 1, excluding 0 (default %(default)s)",
     )
     group.add_argument(
+        "--chances",
+        type=options.whole(1, MOST_GAMES),
+        metavar="N",
+        help=explained(
+            "--chances", f"N times from each tick of --every-ticks; 1 to {MOST_GAMES}", default="none"
+        ),
+    )
+    group.add_argument(
         "--games-per-shard",
         type=options.whole(1, MOST_GAMES_PER_SHARD),
         default=GAMES_PER_SHARD,
@@ -114,6 +123,7 @@ def run(parsed: argparse.Namespace) -> int:
                 every=parsed.every_ticks,
                 num_candidates=parsed.num_candidates,
                 discount=parsed.discount,
+                chances=parsed.chances,
                 games_per_shard=parsed.games_per_shard,
                 processes=parsed.processes,
                 on_shard=lambda done: progress.show(done.games, f"{done.rows:,} rows"),

@@ -89,11 +89,11 @@ def whole_numbers(name: str, given: Any, shape: tuple[int | None, ...], low: Any
     is_list = isinstance(given, (list, tuple)) and array.ndim == 1
     if array.size and (None in map(whole_or_none, given) if is_list else not holds_whole_numbers(array)):
         raise TypeError(f"{name} has dtype {array.dtype}; it must hold whole numbers{instead}")
-    places = np.argwhere((array < low) | (array > high)).tolist()
-    if places:
-        place = tuple(places[0])
-        least, most = (np.broadcast_to(end, array.shape)[place] for end in (low, high))
-        raise ValueError(f"{name}{places[0]} is {array[place]}; it must be from {least} to {most}")
+    is_outside = (array < low) | (array > high)
+    if is_outside.any():
+        place = np.argwhere(is_outside)[0].tolist()
+        found, least, most = (np.broadcast_to(part, array.shape)[*place] for part in (array, low, high))
+        raise ValueError(f"{name}{place} is {found}; it must be from {least} to {most}")
     return np.array(array, np.int64, order="C")
 
 

@@ -1,7 +1,7 @@
 """The options that all environments have in common, checked in one place."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, TypedDict, cast
 
 import numpy as np
@@ -9,15 +9,18 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from territorial.config import FIELDS, ConfigKeywords, GameConfig
-from territorial.config.fields import check_values, documents_fields, option
+from territorial.config.fields import about, check_values, documents_fields, option
 from territorial.config.land_mask import LandMask
+from territorial.config.validation import checked_list
 from territorial.constants import MAX_ALLIES, MAX_CANDIDATES, MAX_SIDE
 from territorial.engine.pair_observations import ShownRows, rows_shown
+from territorial.engine.saved_game import SavedGame
 from territorial.engine.seats import AGENT, EXTERNAL, Seat, check_seats
 from territorial.engine.vec_game import VecGame
 from territorial.envs.custom_rewards import RewardFunction
 from territorial.envs.forms import FORMS, Form, GameSizes
 from territorial.envs.spaces import KEYS, of_masks
+from territorial.game.state import OVER, TICK, State
 from territorial.observation.action_formats import FORMATS, OF_CANDIDATES, ActionFormat
 from territorial.observation.layout import MAX_FRAMES
 
@@ -40,6 +43,7 @@ class EnvKeywords(TypedDict, total=False):
     reward_fn: RewardFunction | None
     repeat: int
     launches: bool
+    starts: Sequence[SavedGame] | None
 
 
 class GameKeywords(EnvKeywords, ConfigKeywords, total=False):
@@ -143,6 +147,16 @@ class EnvOptions:
         'True: ``info["launches"]`` has what every seat of the game launched in the step, bots too: '
         "``Launches`` of docs/engine.md",
     )
+    starts: Sequence[SavedGame] | None = field(
+        default=None,
+        metadata=about(
+            "saved games of this config, of which each game draws one by its seed and begins there; "
+            "``seats`` say who plays on. See docs/trainers.md",
+            none="games begin at tick 0",
+        ),
+        repr=False,  # they hold large arrays, which have no single truth when they are compared
+        compare=False,
+    )
 
     def __post_init__(self) -> None:
         if self.reward_fn is not None and not callable(self.reward_fn):
@@ -231,3 +245,28 @@ def agent_seats(seats: Sequence[Seat] | None, num_players: int) -> npt.NDArray[n
     if not chosen:
         raise ValueError(f"no seat is called {AGENT!r}; an environment needs at least one")
     return np.array(chosen, np.int64)
+
+
+def checked_starts(starts: Sequence[SavedGame] | None, config: GameConfig) -> tuple[SavedGame, ...]:
+    """Return saved games from which games of ``config`` can begin, with no steps taken; None: there are none.
+
+    TypeError or ValueError names the first that cannot be one.
+    """
+    if starts is None:
+        return ()
+    checked, digest = checked_list("starts", starts, SavedGame), config.hexdigest
+    if not checked:
+        raise ValueError("starts is empty; it must have a saved game, or be None")
+    for i, saved in enumerate(checked):
+        if saved.config_digest != digest:
+            raise ValueError(
+                f"starts[{i}] has the config {saved.config_digest}; this environment plays "
+                f"{digest}. Make it with the config of the saved games"
+            )
+        clock = State(*saved.blocks).clock
+        if clock[OVER] or clock[TICK] % config.decision_every:
+            raise ValueError(
+                f"starts[{i}] stands at tick {clock[TICK]}; it must be a game that is not over, at a "
+                f"multiple of {config.decision_every}"
+            )
+    return tuple(saved._replace(num_cycles=0, is_idle=False) for saved in checked)

@@ -13,7 +13,7 @@ from territorial.config import GameConfig
 from territorial.config.fields import takes_keywords_of
 from territorial.config.land_mask import LandMask
 from territorial.config.validation import one_of, suggests_keywords
-from territorial.constants import AGENT_CODE
+from territorial.constants import AGENT_CODE, STREAM_START
 from territorial.engine.pair_observations import PairCandidates
 from territorial.engine.recording import Launches
 from territorial.engine.saved_game import SavedGame
@@ -27,13 +27,15 @@ from territorial.envs.options import (
     EnvOptions,
     GameKeywords,
     agent_seats,
+    checked_starts,
     config_of,
     options_in,
 )
 from territorial.envs.spaces import Observation, only_key, space_of
 from territorial.files.arrays import WritableArrays
 from territorial.files.room import check_room
-from territorial.game.state import SEATING, State, view
+from territorial.game.formulas import draw
+from territorial.game.state import PLAYERS, SEATING, State, view
 from territorial.observation.action_formats import ALL_GOOD, write_choices
 from territorial.observation.copies import Copies
 from territorial.observation.tables import Observations
@@ -169,7 +171,10 @@ class TerritorialVec(WritableArrays):
         )
         self.config = self.game.config
         self.num_envs = self.game.num_games
+        self._starts = checked_starts(self.options.starts, self.config)
         players = self.config.num_players
+        alive = [State(*start.blocks).players[PLAYERS["alive"]] for start in self._starts]
+        self._alive_at_starts = np.array(alive).reshape(-1, players + 1)
         line_ups = _line_ups(seats, self.num_envs)
         self.num_agents = len(agent_seats(line_ups[0], players))
         """A, the agents of each game."""
@@ -254,7 +259,7 @@ class TerritorialVec(WritableArrays):
     def begin(self, seed: int | None = None, *, seeds: Iterable[int] | None = None) -> None:
         """Reset without observing."""
         self.game.reset(seed, seeds=seeds)
-        self._take_over(np.arange(self.num_envs))
+        self._begin_games(np.arange(self.num_envs))
 
     def play(self, copies: Copies | None = None) -> StepOutcome:
         """Play the actions in ``game.actions``, int64 (E, P, 2), which must be in range.
@@ -271,24 +276,28 @@ class TerritorialVec(WritableArrays):
         if self.autoreset == "same_step" and played.is_over.any():
             played = self._replace_ended(played, copies)
         elif played.was_reset.any():
-            self._take_over(np.flatnonzero(played.was_reset))
+            self._begin_games(np.flatnonzero(played.was_reset), copies)
         return played
 
     def reset_game(self, k: int, seed: int | None = None) -> None:
         """Reset game ``k``, with ``seed`` or with that of its next episode; ``observe`` shows it."""
         self.game.reset_game(k, seed)
-        self._take_over(np.array([k]))
+        self._begin_games(np.array([k]))
 
     def set_seats(self, k: int, seats: Sequence[Seat] | None) -> None:
         """Let ``seats``, one name per seat, play game ``k`` from its next reset on; A of them are agents."""
         players = self.config.num_players
         names = ["agent"] * players if seats is None else seats
-        num_agents = len(agent_seats(names, players))
-        if num_agents != self.num_agents:
+        agents = agent_seats(names, players)
+        if len(agents) != self.num_agents:
             raise ValueError(
-                f"the seats of game {k} have {num_agents} agents; every game must have "
+                f"the seats of game {k} have {len(agents)} agents; every game must have "
                 f"{self.num_agents}, like the first game"
             )
+        dead = np.argwhere(self._alive_at_starts[:, agents] == 0).tolist()
+        if dead:
+            start, agent = dead[0]
+            raise ValueError(f"seats[{agents[agent] - 1}] is 'agent'; that seat is dead in starts[{start}]")
         self.game.set_seats(k, names)
 
     # ---- looking ----------------------------------------------------------------------------------
@@ -418,8 +427,26 @@ class TerritorialVec(WritableArrays):
                 self.game.reset_game(k)
             if copies is not None:
                 self.game.copy_again(copies, games)
-        self._take_over(games)
+        self._begin_games(games, copies)
         return played._replace(was_reset=played.is_over, final_obs=shown, final_info=info)
+
+    def _begin_games(self, games: Ints, copies: Copies | None = None) -> None:
+        """Put ``games``, which have just begun, at the starts that their seeds draw, and take them over.
+
+        What is observed of them is in ``copies``, too. Those whom ``seats`` name play on: who has the seat in
+        the saved game goes on, others sit down.
+        """
+        state, starts = self.game.state, self._starts
+        if starts:
+            drawn = draw(state.seed[games], STREAM_START, 0, 0) % np.uint64(len(starts))
+            for k, number in zip(games.tolist(), drawn.tolist(), strict=True):
+                seats, episode = dict(enumerate(self.game.seats_of(k), start=1)), int(state.episode[k])
+                self.game.restore(k, starts[number])
+                self.game.change_seats(k, seats)
+                state.episode[k] = episode  # so that the seed of the slot's next game is another one
+            if copies is not None:
+                self.game.copy_again(copies, games)
+        self._take_over(games)
 
     def _take_over(self, games: npt.NDArray[Any]) -> None:
         """Note the values that are constant in the games that now stand at ``games``."""

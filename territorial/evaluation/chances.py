@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from territorial.bots.python import PythonBot
 from territorial.config.validation import whole_number
 from territorial.engine.seats import EXTERNAL, Seat
 from territorial.evaluation.what_if import MOST_GAMES, Position, a_player, name_of, play_on
-from territorial.evaluation.workers import Processes
+from territorial.evaluation.workers import Play, Processes
 from territorial.replay import Replay
 from territorial.replay.branch import DRIVEN, check_known, play_to_tick
 
@@ -78,23 +78,42 @@ def chances(
     """
     games = whole_number("games", games, 1, MOST_GAMES)
     moments, every = whole_number("moments", moments, 1, MOST_MOMENTS), replay.config.decision_every
-    known = {one.name: one for one in (players or {}).values() if isinstance(one, PythonBot)}
-    agents = a_player(agents, known)
     last = max(0, replay.num_ticks - 1) // every
     ticks = np.unique(np.linspace(0, last, moments).round().astype(np.int64)) * every
+    return chances_at(
+        replay, ticks.tolist(), games, Processes(processes), agents=agents, players=players or {}
+    )
+
+
+def chances_at(
+    replay: Replay,
+    ticks: Sequence[int],
+    games: int,
+    play: Play,
+    *,
+    agents: Seat = "champion",
+    players: Mapping[str, Seat],
+    is_shown: bool = True,
+) -> Chances:
+    """Play a recorded game on from the decision points ``ticks``, as ``chances`` does from moments.
+
+    ``play``: where games are played. ``is_shown``: with a line of progress.
+    """
+    known = {one.name: one for one in players.values() if isinstance(one, PythonBot)}
+    agents = a_player(agents, known)
     found = {}
-    for tick in ticks.tolist():
-        game, sitting, _ = play_to_tick(replay, tick, players or {})
+    for tick in ticks:
+        game, sitting, _ = play_to_tick(replay, tick, players)
         check_known(replay, game, sitting, but=())
         driven = [seat for seat, one in enumerate(sitting, start=1) if one in DRIVEN]
         game.change_seats(0, dict.fromkeys(driven, agents))
         seats = [agents if one in DRIVEN else one or EXTERNAL for one in sitting]
         found[str(tick)] = Position(game.save(0), seats, tick)
-    ended = play_on(replay, found, games, Processes(processes)).places.values()
+    ended = play_on(replay, found, games, play, is_shown=is_shown).places.values()
     return Chances(
         agents=name_of(agents),
         games=len(next(iter(ended))),
-        ticks=ticks,
+        ticks=np.array(ticks, np.int64),
         places=np.array([places.mean(axis=0) for places in ended]),
         wins=np.array([(places == 1).mean(axis=0) for places in ended]),
     )

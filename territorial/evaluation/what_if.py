@@ -161,9 +161,9 @@ def what_if(
     games = whole_number("games", games, 2, MOST_GAMES)
     if not isinstance(replay, Replay):
         raise TypeError(f"replay is {replay!r}; it must be a Replay, such as Replay.load(FILE)")
-    for name, choices in alternatives.items():
-        if not isinstance(choices, Mapping):
-            raise TypeError(f"the alternative {name!r} is {choices!r}; it must be decisions by seat")
+    for name, given in alternatives.items():
+        if not isinstance(given, Mapping):
+            raise TypeError(f"the alternative {name!r} is {given!r}; it must be decisions by seat")
     if RECORDED in alternatives:
         raise ValueError(f"an alternative is called {RECORDED!r}; that is what was done in the recording")
     known = {one.name: one for one in (players or {}).values() if isinstance(one, PythonBot)}
@@ -335,8 +335,10 @@ class _Endings(NamedTuple):
     digests: dict[str, npt.NDArray[np.bytes_]]
 
 
-def play_on(replay: Replay, found: Mapping[str, Position], games: int, play: Play) -> _Endings:
-    """Play so many games on from each of the positions ``found``.
+def play_on(
+    replay: Replay, found: Mapping[str, Position], games: int, play: Play, *, is_shown: bool = True
+) -> _Endings:
+    """Play so many games on from each of the positions ``found``; ``is_shown``: with a line of progress.
 
     Where Ctrl-C stops it, they are the games that all positions have; KeyboardInterrupt if there are none.
     """
@@ -350,7 +352,8 @@ def play_on(replay: Replay, found: Mapping[str, Position], games: int, play: Pla
             places[name][first : first + size] = ended
             digests[name][first : first + size] = of_games
             done += size
-            line.show(f"{done:,} of {games * len(found):,} games")
+            if is_shown:
+                line.show(f"{done:,} of {games * len(found):,} games")
     except KeyboardInterrupt as error:
         stopped = error
     finally:

@@ -1,5 +1,6 @@
 """Replays: games stored as seed and launches, in a few KB."""
 
+from territorial.replay.branch import starts
 from territorial.replay.decision_rows import Decisions, decisions
 from territorial.replay.file_format import FORMAT_VERSION, Checkpoint, DivergedError, ReplayError
 from territorial.replay.frames import Frame, LiveGame, frame_of
@@ -22,4 +23,5 @@ __all__ = [
     "ReplayPlayer",
     "decisions",
     "frame_of",
+    "starts",
 ]

@@ -10,20 +10,27 @@ import numpy.typing as npt
 from territorial.bots import PythonBot
 from territorial.bots.bot_files import is_library_bot
 from territorial.bots.python import View
+from territorial.config import GameConfig
+from territorial.config.map_mix import MapMix
 from territorial.config.validation import whole_number
 from territorial.constants import LARGEST_SEED, NEUTRAL, STREAM_FUTURE
+from territorial.engine.saved_game import SavedGame
 from territorial.engine.seats import AGENT, EXTERNAL, SEAT_NAMES, Seat
 from territorial.engine.vec_game import MAX_GAMES, VecGame
+from territorial.files.bounded import differences
 from territorial.game.formulas import draw
 from territorial.game.scratch import LAUNCH_FRACTION, LAUNCH_SEAT, LAUNCH_TARGET, LAUNCH_TICK
+from territorial.game.state import MAP_ID, State
 from territorial.observation.action_encoding import NO_TARGET
 from territorial.replay.file_format import DivergedError, ReplayError
 from territorial.replay.playback import ends_early, seated
-from territorial.replay.recorded import RecordedGame
+from territorial.replay.recorded import LEFT_OUT, RecordedGame
 from territorial.typing import Bools, Ints
 
 DRIVEN = (AGENT, EXTERNAL)
 """Players that are driven from outside."""
+WITHOUT_RULES = ("map_seed", "num_maps", *LEFT_OUT)
+"""Fields of configs that say nothing of rules where the map is given."""
 
 
 class Repeat(PythonBot):
@@ -40,7 +47,9 @@ class Repeat(PythonBot):
         launches = replay.launches.astype(np.int64)
         keys = self._key(launches[:, LAUNCH_TICK], launches[:, LAUNCH_SEAT])
         order = np.argsort(keys, kind="stable")
-        self._keys, self._launches = keys[order], launches[order]
+        self._keys = np.append(keys[order], -1)  # after them all: one that no launch has
+        self._targets = np.append(launches[order, LAUNCH_TARGET], NO_TARGET)
+        self._fractions = np.append(launches[order, LAUNCH_FRACTION], 1)
 
     def _key(self, ticks: Ints, seats: Ints) -> Ints:
         return ticks * self._owners + seats
@@ -48,11 +57,9 @@ class Repeat(PythonBot):
     def decide(self, view: View) -> tuple[npt.ArrayLike, npt.ArrayLike]:
         """Return what the seats launched at this tick."""
         wanted = self._key(view.ticks, view.seats)
-        places = np.searchsorted(self._keys, wanted)
-        found = np.append(self._keys, -1)[places] == wanted
-        rows = self._launches[places[found]]
-        targets, fractions = np.full(len(wanted), NO_TARGET), np.ones(len(wanted), np.int64)
-        targets[found], fractions[found] = rows[:, LAUNCH_TARGET], rows[:, LAUNCH_FRACTION]
+        places = np.searchsorted(self._keys[:-1], wanted)
+        targets = np.where(self._keys[places] == wanted, self._targets[places], NO_TARGET)
+        fractions = self._fractions[places]  # where nothing is launched, any will do
         for seat, launch in self.instead.items():
             targets[view.seats == seat], fractions[view.seats == seat] = launch or (NO_TARGET, 1)
         return targets, fractions
@@ -80,6 +87,57 @@ def open_at(
         game.restore(k, saved, None if future is None else future_of(replay.seed, tick, future + k))
         game.change_seats(k, seats)
     return game
+
+
+def starts(
+    moments: Iterable[tuple[RecordedGame, int]], *, players: Mapping[str, Seat] | None = None
+) -> tuple[GameConfig, list[SavedGame]]:
+    """Return a config and saved games, with which environments begin at ticks of recorded games.
+
+    The config has the rules of the recorded games and the maps of all of them. Make the environment with it,
+    and with the saved games as its option ``starts``.
+
+    Args:
+        moments: replays of the same rules, each with a decision point of its game; at most 100 maps.
+        players: by recorded names, those that the library does not have and that are to remember what they
+            did; default None: there are none.
+
+    Raises:
+        ValueError: for no moments, for replays of different rules, and for a tick that is no decision point.
+        DivergedError: where a player launches otherwise than recorded: it is not the one that played.
+
+    Example:
+        >>> import territorial
+        >>> config = territorial.GameConfig(height=32, width=32, num_players=4, max_ticks=500)
+        >>> game = territorial.VecGame(config, num_games=1, seats=["banker", "novice"] * 2)
+        >>> with territorial.Recorder(game) as recorder:
+        ...     _ = game.reset(seed=0)
+        ...     for _ in range(50):
+        ...         _ = game.step()
+        ...     replay = recorder.replay()
+        >>> config, saved = territorial.replay.starts([(replay, 100), (replay, 200)])
+        >>> seats = ["agent", "novice", "banker", "novice"]
+        >>> env = territorial.make_vec(2, config=config, seats=seats, starts=saved)
+        >>> _, info = env.reset(seed=0)
+        >>> info["tick"].ravel().tolist()
+        [100, 200]
+
+    """
+    chosen = list(moments)
+    if not chosen:
+        raise ValueError("moments is empty; it must have a replay and a tick")
+    first, *others = (replay.config.to_dict() | dict.fromkeys(WITHOUT_RULES) for replay, _ in chosen)
+    for i, rules in enumerate(others, start=1):
+        for text in differences("config", first, rules):
+            raise ValueError(f"moments[{i}] is of other rules than moments[0]: {text}")
+    lands = list(dict.fromkeys(replay.land for replay, _ in chosen))
+    config, saved = chosen[0][0].config.replace(map=MapMix(lands)), []
+    for replay, tick in chosen:
+        game, _, _ = play_to_tick(replay, tick, players or {})
+        found = game.save(0)._replace(config_digest=config.hexdigest)
+        State(*found.blocks).clock[MAP_ID] = lands.index(replay.land)
+        saved.append(found)
+    return config, saved
 
 
 def check_alive(game: VecGame, seats: Iterable[int]) -> None:

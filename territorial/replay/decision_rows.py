@@ -15,13 +15,13 @@ from territorial.config import GameConfig
 from territorial.config.validation import checked_list, finite_number, is_whole_number, whole_number
 from territorial.constants import MAX_CANDIDATES, NUM_CANDIDATES, NUM_FRACTIONS
 from territorial.engine.pair_observations import PairObservations
-from territorial.engine.seats import EXTERNAL, FIRST_PYTHON_CODE
+from territorial.engine.seats import EXTERNAL
 from territorial.engine.vec_game import VecGame
 from territorial.game.scratch import LAUNCH_FRACTION, LAUNCH_SEAT, LAUNCH_TARGET, LAUNCH_TICK
 from territorial.game.state import view
-from territorial.observation.action_encoding import HOW_MUCH, NO_TARGET, WHAT, convert_share, target_of_owner
+from territorial.observation.action_encoding import convert_share, target_of_owner
 from territorial.observation.pair_columns import PAIRS, column
-from territorial.replay.branch import check_single
+from territorial.replay.branch import Repeat, check_single
 from territorial.replay.file_format import ReplayError
 from territorial.replay.playback import check_end, ends_early, seated
 from territorial.replay.recorded import SUFFIX
@@ -47,6 +47,9 @@ class Decisions(NamedTuple):
         tick: int32 (N,): when it decided.
         seat: int16 (N,): who decided, 1..P.
         game: int32 (N,): the number of the game.
+        expected_place: float32 (N,): the mean place of its seat in games that were played on from there; 0
+            but in data sets with chances.
+        chance: float32 (N,): the share of these games that its seat won.
 
     """
 
@@ -58,6 +61,8 @@ class Decisions(NamedTuple):
     tick: npt.NDArray[np.int32]
     seat: npt.NDArray[np.int16]
     game: npt.NDArray[np.int32]
+    expected_place: npt.NDArray[np.float32]
+    chance: npt.NDArray[np.float32]
 
     @property
     def action_mask(self) -> npt.NDArray[np.int8]:
@@ -157,6 +162,8 @@ def decisions_of(replay: Replay, number: int, asked: RowOptions) -> Decisions:
         tick=(steps * every).astype(np.int32),
         seat=seats.astype(np.int16),
         game=np.full(len(steps), number, np.int32),
+        expected_place=np.zeros(len(steps), np.float32),
+        chance=np.zeros(len(steps), np.float32),
     )
 
 
@@ -187,7 +194,10 @@ def _play(replay: Replay, config: GameConfig, is_chosen: Bools, asked: RowOption
             "made of replays in which each seat has one player"
         )
     game = seated(replay, config, [name if name in bots.NAMES else EXTERNAL for name in replay.seats])
-    wake, interval = _take_seats(game)
+    # From which tick on each seat decides next, and the ticks between two decisions: 0 for all but bots.
+    wake = view(game.blocks, "wake")[0, 1:].copy()
+    interval = view(game.blocks, "memory")[0, 1:, bots.INTERVAL].copy()
+    game.change_seats(0, dict.fromkeys(range(1, config.num_players + 1), Repeat(replay)))
     players, every = config.num_players, config.decision_every
     # Views, always current: looking them up by name takes longer than a step.
     tick, over, lives = (view(game.blocks, name) for name in ("tick", "over", "alive"))
@@ -204,11 +214,6 @@ def _play(replay: Replay, config: GameConfig, is_chosen: Bools, asked: RowOption
         if len(seats):
             rows.append((np.full(len(seats), len(rewards)), seats))
             seen.append(_observe(game, seats, asked))
-        launches, actions = replay.launches_between(now, now + every), game.actions[0]
-        actions[:, WHAT], actions[:, HOW_MUCH] = NO_TARGET, 0
-        launching = launches[:, LAUNCH_SEAT] - 1
-        actions[launching, WHAT] = launches[:, LAUNCH_TARGET]
-        actions[launching, HOW_MUCH] = launches[:, LAUNCH_FRACTION]
         rewards.append(game.step_unchecked().rewards[0].copy())
     check_end(game, replay)
     places = game.results.final_place[0] if over[0] else np.zeros(players, np.float32)
@@ -221,19 +226,6 @@ def _play(replay: Replay, config: GameConfig, is_chosen: Bools, asked: RowOption
         places=places.copy(),
         alive=np.array(alive, np.bool_).reshape(-1, players),
     )
-
-
-def _take_seats(game: VecGame) -> tuple[Ints, Ints]:
-    """Let the engine take the launches of all seats from ``actions``, as from bots in Python.
-
-    Those say owner codes and 1024ths; here no such bot is asked. Return from which tick on each seat
-    decides next, (P,), and the ticks between two decisions of a bot, 0 for all others.
-    """
-    wake, memory = view(game.blocks, "wake")[0, 1:], view(game.blocks, "memory")[0, 1:]
-    found = wake.copy(), memory[:, bots.INTERVAL].astype(np.int64)
-    view(game.blocks, "seats")[0, 1:] = FIRST_PYTHON_CODE
-    wake[:], memory[:, bots.INTERVAL] = 0, 0
-    return found
 
 
 def _observe(game: VecGame, seats: Ints, asked: RowOptions) -> PairObservations:

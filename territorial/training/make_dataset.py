@@ -11,6 +11,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from territorial.bots import RESERVED_NAMES
 from territorial.config import GameConfig
 from territorial.config.validation import whole_number
@@ -25,13 +27,14 @@ from territorial.engine.seats import (
     with_bots_of_files,
 )
 from territorial.engine.vec_game import VecGame
+from territorial.evaluation.chances import chances_at
 from territorial.evaluation.code import code_of
 from territorial.evaluation.schedule import MOST_GAMES
 from territorial.evaluation.workers import Play, Processes
 from territorial.files.atomic import check_unused, own_file, own_folder
 from territorial.files.bounded import differences
 from territorial.files.locks import one_writer
-from territorial.replay import Recorder, Replay
+from territorial.replay import Decisions, Recorder, Replay
 from territorial.replay.decision_rows import RowOptions, check_fits, decisions_of
 from territorial.training.dataset import is_intact, write_shard
 from territorial.training.manifest import (
@@ -62,6 +65,7 @@ def make(
     every: int | None = None,
     num_candidates: int = NUM_CANDIDATES,
     discount: float = 1.0,
+    chances: int | None = None,
     games_per_shard: int = GAMES_PER_SHARD,
     processes: int | None = None,
     play: Play | None = None,
@@ -85,6 +89,8 @@ def make(
         every: ticks from one row of a seat to its next; default None: there is a row where it decided.
         num_candidates: C, the rows of ``pairs``; 1 to 250, default 8.
         discount: discount factor per environment step; 0 to 1, default 1.
+        chances: games that are played on from each tick of ``every``, of which ``expected_place`` and
+            ``chance`` are made; 1 to 10000000, default None: there are none, and both are 0.
         games_per_shard: games of one file; a process holds so many at a time; 1 to 10000, default 32.
         processes: of this machine, which share the work; default None: one per usable core.
         play: where games are played instead, such as on a cluster; default None: by ``processes``.
@@ -105,6 +111,8 @@ def make(
     seats = with_bots_of_files(seats)
     asked = RowOptions.checked(_with_names(rows_of), every, num_candidates, discount, None)
     check_fits(config, asked)
+    if chances is not None and every is None:
+        raise ValueError(f"chances is {chances!r}; it works only with every, ticks between two rows")
     recipe = Recipe(
         config=config.to_dict(),
         config_digest=config.hexdigest,
@@ -116,6 +124,7 @@ def make(
         every=asked.every,
         num_candidates=asked.num_candidates,
         discount=asked.discount,
+        chances=None if chances is None else whole_number("chances", chances, 1, MOST_GAMES),
         code={
             seat.name: code_of(seat)
             for seat in seats
@@ -127,7 +136,7 @@ def make(
     with one_writer(target / WRITER):
         manifest = _open_manifest(target, DatasetManifest(recipe, current_columns(teams=recipe.has_teams)))
         # Its call returns a function of chunks, which keeps what all of them share.
-        work = partial(partial, _shards_of, target, config, tuple(seats), asked, recipe.seed)
+        work = partial(partial, _shards_of, target, config, tuple(seats), asked, recipe)
         shards = {shard.file: shard for shard in manifest.shards}
         missing = [
             (file, chunk)
@@ -200,14 +209,25 @@ def _shards_of(
     config: GameConfig,
     seats: tuple[Seat, ...],
     asked: RowOptions,
-    first_seed: int,
+    recipe: Recipe,
     chunk: tuple[str, range],
 ) -> list[Shard]:
     """Play the games of a chunk and write their decisions."""
     name, games = chunk
-    replays = play_games(config, seats, [first_seed + game for game in games])
+    replays = play_games(config, seats, [recipe.seed + game for game in games])
     rows = [decisions_of(replay, game, asked) for game, replay in zip(games, replays, strict=True)]
+    if recipe.chances is not None and any(len(of_game.tick) for of_game in rows):
+        rows = [_with_chances(*one, seats, recipe.chances) for one in zip(rows, replays, strict=True)]
     return [write_shard(folder / name, games[0], rows)]
+
+
+def _with_chances(rows: Decisions, replay: Replay, seats: tuple[Seat, ...], games: int) -> Decisions:
+    """Return ``rows`` with what their seats could expect, by so many games played on from each tick."""
+    ticks, moments = np.unique(rows.tick, return_inverse=True)
+    players = dict(zip(replay.seats, seats, strict=True))
+    found = chances_at(replay, ticks.tolist(), games, Processes(1), players=players, is_shown=False)
+    places, wins = (part[moments, rows.seat - 1].astype(np.float32) for part in (found.places, found.wins))
+    return rows._replace(expected_place=places, chance=wins)
 
 
 def play_games(config: GameConfig, seats: Sequence[Seat], seeds: Sequence[int]) -> list[Replay]:

@@ -59,6 +59,7 @@ class Recipe:
     every: int | None
     num_candidates: int
     discount: float
+    chances: int | None
     code: Mapping[str, str]
     """By the names of bots that are not the library's, what tells them from others of that name."""
 

@@ -10,6 +10,7 @@ import pytest
 
 import territorial
 from territorial.bots import Style
+from territorial.evaluation.places import known_places
 from territorial.evaluation.workers import PlayingError
 from territorial.replay import Decisions, decisions
 from territorial.training import Dataset, DatasetError, make
@@ -46,10 +47,31 @@ def test_rows_are_the_decisions_of_the_games_in_their_order(tmp_path: Path) -> N
     assert (rows[0].returns > 0).all()
 
 
-def test_shards_do_not_depend_on_the_order_in_which_they_are_made(tmp_path: Path) -> None:
-    made(tmp_path / "one")
-    made(tmp_path / "two", play=lambda work, chunks: map(work(), reversed(chunks)))
+@pytest.mark.parametrize("options", [{}, {"every": 100, "chances": 2}])
+def test_shards_do_not_depend_on_the_order_in_which_they_are_made(tmp_path: Path, options: Any) -> None:
+    made(tmp_path / "one", **options)
+    made(tmp_path / "two", **options, play=lambda work, chunks: map(work(), reversed(chunks)))
     assert files_of(tmp_path / "one") == files_of(tmp_path / "two")
+
+
+def test_chances_are_those_of_games_that_go_on_from_every_tick(tmp_path: Path) -> None:
+    made(tmp_path / "plain", games=2, every=100)
+    made(tmp_path / "asked", games=2, every=100, chances=3)
+    plain, asked = Dataset(tmp_path / "plain")[0], Dataset(tmp_path / "asked")[0]
+    for found, wanted in zip(asked[:-2], plain[:-2], strict=True):
+        assert (found == wanted).all()
+    replays = play_games(CONFIG, SEATS, [7, 8])
+    for row in range(len(asked.tick)):
+        replay, seat = replays[asked.game[row]], asked.seat[row]
+        games = replay.game(int(asked.tick[row]), num_games=3, future=0)
+        while not games.state.over.all():
+            games.step()
+        places = np.array([known_places(games.state, k)[seat - 1] for k in range(3)])
+        assert asked.expected_place[row] == pytest.approx(places.mean())
+        assert asked.chance[row] == pytest.approx((places == 1).mean())
+    assert 0 < asked.chance.mean() < 1
+    assert not plain.expected_place.any()
+    assert made(tmp_path / "nobody", games=1, every=100, chances=3, rows_of=["turtle"]).rows == 0
 
 
 def test_only_what_is_missing_is_made(tmp_path: Path) -> None:
@@ -133,6 +155,8 @@ def test_a_style_that_has_changed_since_is_refused(tmp_path: Path) -> None:
     [
         ({"games": 0}, ValueError, "games is 0"),
         ({"seed": 2**64 - 1, "games": 2}, ValueError, "seed of the last game is 18446744073709551616"),
+        ({"chances": 5}, ValueError, "chances is 5; it works only with every"),
+        ({"chances": 0, "every": 10}, ValueError, "chances is 0; it must be"),
         ({"every": 7}, ValueError, "every is 7; it must be a multiple of 10"),
         ({"rows_of": [4]}, ValueError, "seats has 4; the game has the seats 1 to 3"),
     ],

@@ -27,9 +27,9 @@ def test_arrays_shapes_dtypes_and_bytes_are_those_of_the_page(tmp_path: Path) ->
         array = getattr(rows, name)
         assert array.dtype == dtype
         assert ",".join(map(str, array.shape[1:])) == axes.strip().replace("C", "5").replace(" ", "")
-    assert sum(array.itemsize * int(np.prod(array.shape[1:])) for array in rows) == 90 + 52 * 5
-    assert "A row takes 90 + 52 C bytes, which is 506 with 8 candidates" in PAGE
-    assert 90 + 52 * 8 == 506
+    assert sum(array.itemsize * int(np.prod(array.shape[1:])) for array in rows) == 98 + 52 * 5
+    assert "A row takes 98 + 52 C bytes, which is 514 with 8 candidates" in PAGE
+    assert 98 + 52 * 8 == 514
 
 
 def test_fields_of_the_manifest_are_those_of_the_page(tmp_path: Path) -> None:
