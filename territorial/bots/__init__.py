@@ -11,6 +11,7 @@ import numpy as np
 from territorial.bots.bot_files import LEARNED, LEARNED_ALIASES
 from territorial.bots.decide import decide
 from territorial.bots.network_bot import Network
+from territorial.bots.program import Program, ProgramError
 from territorial.bots.python import PythonBot, View
 from territorial.bots.settings import INTERVAL, NUM_SETTINGS, draw_settings, first_wake
 from territorial.bots.style import FreeLand, Gift, Move, Style
@@ -35,6 +36,8 @@ __all__ = [
     "Gift",
     "Move",
     "Network",
+    "Program",
+    "ProgramError",
     "PythonBot",
     "Style",
     "View",

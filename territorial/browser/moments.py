@@ -6,12 +6,11 @@ from typing import Any
 
 from territorial.browser.panels import advice_of, agent_view
 from territorial.browser.situation import is_ally
-from territorial.engine.forecast import forecast_of
 from territorial.engine.seats import Seat
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.players import in_games
 from territorial.evaluation.schedule import CHAMPION
-from territorial.observation.action_encoding import NO_TARGET, convert_share
+from territorial.observation.action_encoding import NO_TARGET
 from territorial.replay import Replay
 from territorial.replay.branch import DRIVEN, player_of
 
@@ -30,7 +29,7 @@ class Moments:
 
     def __init__(self, replay: Callable[[], Replay], players: Mapping[str, Seat] | None = None) -> None:
         self.lock = threading.Lock()
-        self._replay, self._players = replay, players or {}
+        self.replay, self.players = replay, players or {}
 
     def look(self, tick: int, seat: int, panel: str) -> dict[str, Any] | None:
         """Return what a panel, ADVICE or AGENT_VIEW, shows of ``seat`` at ``tick``, as values that JSON has.
@@ -41,7 +40,7 @@ class Moments:
         that the game does not have.
         """
         with self.lock:
-            replay = self._replay()
+            replay = self.replay()
             game = replay.seek(tick)
             if not 1 <= seat <= replay.config.num_players:
                 raise ValueError(f"seat is {seat}; the game has the seats 1 to {replay.config.num_players}")
@@ -53,7 +52,7 @@ class Moments:
             return self._advice(game, seat, replay.players_at(tick)[seat - 1], replay.seed)
 
     def _advice(self, game: VecGame, seat: int, name: str, seed: int) -> dict[str, Any]:
-        player = player_of(name, self._players)
+        player = player_of(name, self.players)
         if player is None or player in DRIVEN:
             name, player = CHAMPION, CHAMPION
         options = advice_of(in_games(player), game, seat, seed)(game)
@@ -61,6 +60,6 @@ class Moments:
         launch = next(enemies, None)
         forecast = None
         if launch is not None:
-            share = int(convert_share(launch.fraction, "1024ths", "index"))
-            forecast = forecast_of(game, seat)(launch.owner, share, game)
+            foreseen = game.forecasts(0, seat, launch.owner, launch.fraction)
+            forecast = {"fraction": launch.fraction, **foreseen}
         return {"name": name, "options": [option._asdict() for option in options], "forecast": forecast}

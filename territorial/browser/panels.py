@@ -17,9 +17,9 @@ from territorial.bots.network_layers import NUM_CANDIDATES, make_network_scratch
 from territorial.browser.situation import is_ally
 from territorial.constants import FRACTIONS, NUM_FRACTIONS
 from territorial.decode.numpy import NumpyDecoder
-from territorial.engine.forecast import copies_of
+from territorial.engine.forecast import saved_without_players
 from territorial.engine.seats import CustomBot, Seat
-from territorial.engine.vec_game import VecGame
+from territorial.engine.vec_game import VecGame, new_copy
 from territorial.evaluation.players import ActingPolicy, StochasticPolicy
 from territorial.observation.action_encoding import (
     HOW_MUCH,
@@ -62,7 +62,7 @@ def advice_of(player: CustomBot | Seat | ActingPolicy, game: VecGame, seat: int,
     if isinstance(player, Network):
         return partial(_network_advises, player, make_network_scratch(), seat)
     if isinstance(player, CustomBot | str):
-        return partial(_bot_advises, copies_of(game, {seat: player}), seat)
+        return partial(_bot_advises, player, seat)
     if isinstance(player, StochasticPolicy):
         return partial(_distribution_advises, player.distribution(game.config, game.layout), seat)
     return partial(_policy_advises, chooser(player, seat, game, seed), seat)
@@ -74,8 +74,9 @@ def chooser(policy: ActingPolicy, seat: int, game: VecGame, seed: int) -> Choose
     return lambda game: np.asarray(act(game, games, seats))[0]
 
 
-def _bot_advises(copy_of: Callable[[VecGame], VecGame], seat: int, game: VecGame) -> list[Option]:
-    copied = copy_of(game)
+def _bot_advises(bot: Seat, seat: int, game: VecGame) -> list[Option]:
+    copied = game.forecasts.position(0)
+    copied.change_seats(0, {seat: bot})
     copied.step(hold=True)
     target, fraction, is_legal = (table[0, seat - 1] for table in copied.launches())
     return [Option(int(target), 1.0, int(fraction)) if is_legal else Option(HOLDS, 1.0, 0)]
@@ -133,7 +134,7 @@ def agent_view(game: VecGame, seat: int) -> Look:
     ``planes``, the pooled planes with ``names``, ``height``, ``width`` and their ``data``, a byte a number,
     base64 each.
     """
-    copy_of = copies_of(game, observe=True)
+    copy = new_copy(game.config, observe=True)
 
     def look(game: VecGame) -> dict[str, Any]:
         sizes, needs, is_legal = (pairs[seat] for pairs in game.fronts(0))
@@ -141,6 +142,7 @@ def agent_view(game: VecGame, seat: int) -> Look:
         is_there = seen.targets[0] > 0
         owners = owner_of_target(seen.targets[0, is_there], seat, game.config.num_players)
         legal = np.flatnonzero(is_legal & ((sizes > 0) | is_ally(game, seat)))
+        copy.restore(0, saved_without_players(game.blocks, 0, game.config.hexdigest))
         return {
             "legal": legal.tolist(),
             "num_legal": 1 + NUM_FRACTIONS * len(legal),
@@ -150,7 +152,7 @@ def agent_view(game: VecGame, seat: int) -> Look:
             "needs": needs[owners].tolist(),
             "own": _named(OWN, seen.own[0]),
             "pairs": _named(pair_columns(teams=game.config.teams is not None), seen.pairs[0, is_there].T),
-            "planes": _planes(copy_of(game), seat),
+            "planes": _planes(copy, seat),
         }
 
     return look

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, assert_never
 
@@ -24,7 +23,7 @@ from territorial.browser.film import show, write_film
 from territorial.browser.panels import Choose, Look
 from territorial.browser.server import Feed
 from territorial.browser.situation import Situation, situation_of, why_not
-from territorial.engine.forecast import Foresee, forecast_of
+from territorial.constants import FRACTIONS
 from territorial.engine.seats import Seat
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.costliest import CostlyLaunch, costliest_launch
@@ -235,8 +234,7 @@ class Session:
             self.film.close()
             self.film, self._is_paused, self._is_loading = Feed(), False, True
         self.table, self._game, self._policies = table, table.game, table.policies
-        forecast: Look = partial(self._forecast, forecast_of(table.game, table.seat))
-        panels = {**table.panels, "forecast": forecast}
+        panels = {**table.panels, "forecast": self._forecast}
         self.person = Person(table.seat, situation_of(table.game, table.seat), panels)
         self._recorder = Recorder(table.game, names=table.names, before=table.before)
         source = LiveGame(table.game, actions=self._actions, names=table.names)
@@ -354,10 +352,12 @@ class Session:
                 person.open[name] = person.now.tick, person.panels[name](self._game)
         return {name: content if person.decides else None for name, (_, content) in person.open.items()}
 
-    def _forecast(self, foresee: Foresee, game: VecGame) -> dict[str, Any] | None:
+    def _forecast(self, game: VecGame) -> dict[str, Any] | None:
         """Return the forecast of the launch that was aimed last; None if it is not legal."""
         person, aim = self.person, self.person.aim
-        return None if why_not(person.now, person.seat, aim.target) else foresee(aim.target, aim.share, game)
+        if why_not(person.now, person.seat, aim.target):
+            return None
+        return {"share": aim.share, **game.forecasts(0, person.seat, aim.target, FRACTIONS[aim.share])}
 
     # ---- commands ------------------------------------------------------------------------------------
 

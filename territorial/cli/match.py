@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from territorial._interrupts import INTERRUPTED
 from territorial._log import LOG
+from territorial.bots.program import OnFailure
 from territorial.cli import options, snapshots
 from territorial.cli.machine import provenance
 from territorial.cli.options import UsageError, blamed_on, explained
@@ -27,6 +28,7 @@ EXAMPLES = """\
   territorial match
   territorial match --seats levels-1 --games 200 --set handicap=true
   territorial match --seats banker,my_bots:Patient --num-players 24
+  territorial match --seats champion,program:./wolf --on-failure hold
   territorial match --seats snapshot:main-12,turtle --store snapshots
   territorial match --teams 4 --seats banker,turtle,besieger,settler
   territorial match --deal --games 2000 --plots plots   all bots, rated
@@ -41,7 +43,7 @@ def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
     summary = "play many games over many seeds and maps, and rank and rate the players"
     parser = options.new_parser(verbs, "match", summary, EXAMPLES)
-    who = "bots, module:Class, style:FILE, net:FILE, or snapshot:NAME"
+    who = "bots, module:Class, style:FILE, net:FILE, program:FILE, or snapshot:NAME"
     default = f"{DEFAULT_LINEUP}; with --deal all bots"
     parser.add_argument(
         "--seats",
@@ -65,6 +67,13 @@ def add_parser(verbs: Any) -> None:
         "--records",
         metavar="FILE",
         help="append a line of JSON to FILE for each game; if FILE exists, only the missing games are played",
+    )
+    parser.add_argument(
+        "--on-failure",
+        choices=get_args(OnFailure),
+        default="error",
+        help="a program that gives no answer stops the match, or its seat holds for the rest of the game "
+        "(default error)",
     )
     parser.add_argument("--plots", metavar="FOLDER", help=explained("--plots"))
     parser.add_argument(
@@ -110,6 +119,7 @@ def run(parsed: argparse.Namespace) -> int:
                 games=parsed.games,
                 deal=parsed.deal,
                 code=snapshots.code_of(parsed, names),
+                on_failure=parsed.on_failure,
                 seed=parsed.seed,
                 out=parsed.records,
                 processes=parsed.processes,

@@ -16,8 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from territorial import bots, maps
-from territorial.bots.bot_files import FILES, bot_of_file, is_bot_file
+from territorial import maps
 from territorial.config import FIELDS, GameConfig
 from territorial.config.fields import describe
 from territorial.config.land_mask import LandMask
@@ -25,6 +24,7 @@ from territorial.config.map_mix import MapMix, checked_map
 from territorial.config.validation import hint, whole_number_in
 from territorial.constants import LARGEST_SEED
 from territorial.engine.seats import LINEUPS, Seat
+from territorial.evaluation.players import named_bot
 from territorial.evaluation.schedule import CHAMPION, DEFAULT_FIELD, USUAL_SEATS, dealt
 from territorial.files import atomic
 from territorial.files.atomic import write_file
@@ -43,6 +43,7 @@ MEANINGS: Mapping[str, str] = {
     "--agent-seats": "seats of a game that learning agents control",
     "--animation": "write an animation of the game to FILE",
     "--capacity": "snapshots that the league keeps",
+    "--chances": "play games on many times, and give the places that players could expect",
     "--env-runners": "processes that collect samples",
     "--epochs": "passes over the rows that are learned from",
     "--every": "ticks from one frame to the next",
@@ -346,7 +347,7 @@ def add_seats_option(parser: argparse.ArgumentParser, *, has_champion: bool = Fa
         type=_seat_names,
         default=USUAL_SEATS if has_champion else DEFAULT_FIELD,
         metavar="BOT,BOT,...",
-        help=seats_help("bots, style:FILE for a style, or net:FILE for a network", usual),
+        help=seats_help("bots, module:Class, style:FILE, net:FILE, or program:FILE", usual),
     )
 
 
@@ -366,13 +367,11 @@ def _seat_names(text: str) -> tuple[Seat, ...]:
         return LINEUPS[text].seats
     try:
         names = [name.strip() for name in text.split(",")]
-        return tuple(
-            bot_of_file("the player", name) if is_bot_file(name) else bots.canonical(name) for name in names
-        )
+        found = {name: named_bot(name) for name in dict.fromkeys(names)}
+        return tuple(found[name] for name in names)
     except ValueError as error:
         others = f", and the line-ups {', '.join(LINEUPS)}{hint(text, LINEUPS)}"
-        has_files = any(prefix in text for prefix in FILES)
-        raise argparse.ArgumentTypeError(str(error) if has_files else f"{error}{others}") from None
+        raise argparse.ArgumentTypeError(str(error) if ":" in text else f"{error}{others}") from None
 
 
 def seats_of(parsed: argparse.Namespace, config: GameConfig) -> tuple[Seat, ...]:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.bots.network import NetworkWork, make_network_work
-from territorial.bots.python import SeePairs
+from territorial.bots.python import Foresee, SeePairs, Senses
 from territorial.config import GameConfig, make_params
 from territorial.config.validation import whole_number
 from territorial.constants import BLOCKED
@@ -139,6 +139,7 @@ class Calls:
         players: the bots of the batch; more may come.
         options: how the batch runs.
         see_pairs: for ``View.pairs`` of bots in Python.
+        foresee: for ``View.forecast``.
         lending: where steps copy what is observed to.
         num_threads: the most threads that share the games.
 
@@ -161,12 +162,14 @@ class Calls:
         players: BatchPlayers,
         options: Options,
         see_pairs: SeePairs,
+        foresee: Foresee,
         lending: Lending,
         *,
         num_threads: int,
     ) -> None:
         self._config, self._arrays, self._maps, self._players = config, arrays, maps, players
-        self._options, self._see_pairs, self._lending = options, see_pairs, lending
+        self._options, self._lending = options, lending
+        self._see_pairs, self._foresee = see_pairs, foresee
         self._needs_maps = maps.has_own_maps and options.autoreset != DISABLED
         self._params = make_params(config)
         num_games, shows_boards = len(arrays.actions), arrays.buffers.boards.size > 0
@@ -231,7 +234,8 @@ class Calls:
             hook.before_decision()
         if python_bots:
             is_idle, actions = arrays.is_idle, arrays.actions
-            ask_python_bots(python_bots, self._config, arrays.state, is_idle, actions, self._see_pairs)
+            senses = Senses(self._see_pairs, self.owner_codes, self._foresee)
+            ask_python_bots(python_bots, self._config, arrays.state, is_idle, actions, senses)
         if self._needs_maps:
             self._maps.provide(next_seeds(arrays).tolist(), view(arrays.state, "seed").tolist())
 

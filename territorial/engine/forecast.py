@@ -1,52 +1,54 @@
-"""``forecast_of``: what a launch would come to if all others held."""
+"""``Forecasts``: what launches would come to if all others held."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cache, partial
-from types import MappingProxyType
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from territorial.constants import EXTERNAL_CODE, NEUTRAL
 from territorial.engine.saved_game import SavedGame
-from territorial.engine.seats import EXTERNAL, Seat
-from territorial.engine.vec_game import VecGame
 from territorial.game.state import SEATING, State
-from territorial.observation.action_encoding import HOW_MUCH, WHAT, target_of_owner
 
-NOBODY: Mapping[int, Seat] = MappingProxyType({})
 MOST_DECISIONS = 30
 """For so many a forecast looks ahead, at most."""
 
-Foresee = Callable[[int, int, VecGame], dict[str, Any]]
-"""``foresee(owner, share, game)`` returns what a launch would come to: see ``forecast_of``."""
 
+class Forecasts:
+    """Plays launches in copies of the games of a batch, in which nobody else launches.
 
-def forecast_of(game: VecGame, seat: int) -> Foresee:
-    """Return a function that plays a launch of ``seat`` in a copy of game 0 while all others hold.
+    Args:
+        state: that of the batch.
+        config_digest: of the config of the batch.
+        new_copy: returns a ``VecGame`` of this config with one game, which has begun, for the copies.
 
-    ``foresee(owner, share, game)`` says, besides these two, how many ``ticks`` later the attack on ``owner``
-    is over, or the game (``ends``), or ``MOST_DECISIONS`` have been played (``goes_on``). For that moment it
-    says how many ``cells`` were taken from the owner, the ``troops`` at home, and whether the player
-    ``is_alive`` and the owner ``falls``.
     """
-    players = game.config.num_players
-    copies = cache(partial(copies_of, game))  # made when they are first needed
 
-    def foresee(owner: int, share: int, game: VecGame) -> dict[str, Any]:
-        copy, actions = copies()(game), np.zeros((1, players, 2), np.int64)
-        state, begun, taken = copy.state, int(game.state.tick[0]), int(game.state.taken[0, seat, owner])
-        actions[0, seat - 1, [WHAT, HOW_MUCH]] = target_of_owner(owner, seat, players), share
-        for _ in range(MOST_DECISIONS):
-            copy.step(actions)
-            actions[:] = 0
+    def __init__(self, state: State, config_digest: str, new_copy: Callable[[], Any]) -> None:
+        self._state, self._config_digest = state, config_digest
+        self._copy = cache(new_copy)  # made when it is first needed
+
+    def __call__(self, k: int, seat: int, owner: int, fraction: int) -> dict[str, Any]:
+        """Return what a launch of ``fraction``, 1024ths of the balance, comes to in game ``k``.
+
+        It says how many ``ticks`` later the attack of ``seat`` on ``owner`` is over, or the game (``ends``),
+        or ``MOST_DECISIONS`` have been played (``goes_on``). For that moment it says how many ``cells`` were
+        taken from the owner, the ``troops`` at home, and whether the player ``is_alive`` and the owner
+        ``falls``. The game is not changed, and the arguments are not checked.
+        """
+        copy = self.position(k)
+        state, every = copy.state, copy.config.decision_every
+        begun, taken = int(state.tick[0]), int(state.taken[0, seat, owner])
+        launches = [(begun, seat, owner, fraction)]
+        for tick in range(begun, begun + MOST_DECISIONS * every, every):
+            copy.play(0, launches, min(tick + every, copy.config.max_ticks))
+            launches = []
             if state.over[0] or not state.pools[0, seat, owner]:
                 break
         return {
             "owner": owner,
-            "share": share,
             "ticks": int(state.tick[0]) - begun,
             "cells": int(state.taken[0, seat, owner]) - taken,
             "troops": int(state.troops[0, seat]),
@@ -56,39 +58,19 @@ def forecast_of(game: VecGame, seat: int) -> Foresee:
             "falls": bool(owner != NEUTRAL and not state.alive[0, owner]),
         }
 
-    return foresee
+    def position(self, k: int) -> Any:
+        """Return a ``VecGame`` whose only game is a copy of game ``k``; the next call puts another one there.
 
-
-def copies_of(
-    game: VecGame, players: Mapping[int, Seat] = NOBODY, *, observe: bool = False
-) -> Callable[[VecGame], VecGame]:
-    """Return a function that copies game 0 of ``game``, as it then stands, with other players.
-
-    Every call puts another position into the same batch of one game. ``players``, by seat, have just sat down
-    there; all other seats are "external". ``observe``: whether what agents observe is there, too.
-    """
-    seats = [players.get(seat, EXTERNAL) for seat in range(1, game.config.num_players + 1)]
-    copy = VecGame(game.config, 1, seats=seats, autoreset="disabled", observe=observe)
-    copy.reset(seeds=[int(game.state.seed[0])])
-    names = copy.seats_of(0)
-    sitting = {seat: names[seat - 1] for seat in players}
-
-    def copy_of(game: VecGame) -> VecGame:
-        copy.restore(0, _without_players(game.save(0)))
-        if sitting:
-            copy.change_seats(0, sitting)
+        All seats are "external" there, where ``VecGame.change_seats`` lets others sit down.
+        """
+        copy = self._copy()
+        copy.restore(0, saved_without_players(self._state, k, self._config_digest))
         return copy
 
-    return copy_of
 
-
-def _without_players(saved: SavedGame) -> SavedGame:
-    """Return a saved game with all seats "external", which needs no bots to go on."""
-    blocks = State(*saved.blocks)
-    seating, memory = np.zeros_like(blocks.seating), np.zeros_like(blocks.memory)
-    seating[SEATING["seats"], 1:] = EXTERNAL_CODE
-    return SavedGame(
-        config_digest=saved.config_digest,
-        blocks=blocks._replace(seating=seating, memory=memory),
-        older_frames=saved.older_frames,
-    )
+def saved_without_players(state: State, k: int, config_digest: str) -> SavedGame:
+    """Return game ``k`` with all seats "external", which needs no bots to go on."""
+    blocks = State(*(block[k].copy() for block in state))
+    blocks.seating[:], blocks.memory[:] = 0, 0
+    blocks.seating[SEATING["seats"], 1:] = EXTERNAL_CODE
+    return SavedGame(config_digest=config_digest, blocks=blocks, older_frames=np.zeros((0, 1, 1), np.uint64))

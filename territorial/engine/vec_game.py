@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -40,6 +41,7 @@ from territorial.engine.checks import (
     checked_seeds,
     copy_actions,
 )
+from territorial.engine.forecast import Forecasts
 from territorial.engine.map_bank import BatchMaps, assigned_maps
 from territorial.engine.pair_observations import PairObservations, PairObserver
 from territorial.engine.players import BatchPlayers
@@ -59,7 +61,7 @@ from territorial.engine.saved_game import (
     write_game,
     write_position,
 )
-from territorial.engine.seats import Seat
+from territorial.engine.seats import EXTERNAL, Seat
 from territorial.engine.step import AUTORESETS, NO_LIMIT, BatchArrays, StepResults
 from territorial.files.arrays import WritableArrays
 from territorial.game.scratch import named_arrays
@@ -186,6 +188,8 @@ class VecGame(WritableArrays, ShownInNotebooks):
         self._info = info_of(arrays, self.final_observations, self.config.rewards)
         self.pair_observer = PairObserver(arrays.state, self.config)
         """What ``pairs`` asks; it checks neither its arguments nor who else uses the batch."""
+        self.forecasts = Forecasts(arrays.state, self._config_digest, partial(new_copy, self.config))
+        """What launches would come to if all others held; it, too, checks nothing."""
         self._observer = NO_OBSERVER
         self._loans = Loans(arrays.buffers, self.layout)
         self._calls = Calls(
@@ -195,6 +199,7 @@ class VecGame(WritableArrays, ShownInNotebooks):
             self._players,
             self._options,
             self.pair_observer.see,
+            self.forecasts,
             self._loans.lending,
             num_threads=self.num_threads,
         )
@@ -745,3 +750,11 @@ def compile_steps(config: GameConfig) -> None:
     game.reset()
     game.step(hold=True)
     game.close()
+
+
+def new_copy(config: GameConfig, *, observe: bool = False) -> VecGame:
+    """Return a batch of one game to put positions into, with all seats "external"."""
+    seats = [EXTERNAL] * config.num_players
+    copy = VecGame(config, 1, seats=seats, autoreset="disabled", observe=observe)
+    copy.reset()
+    return copy

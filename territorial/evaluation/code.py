@@ -12,14 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from territorial.bots import PythonBot
+from territorial.bots import Program, PythonBot
 from territorial.engine.seats import CompiledBot, CustomBot
+from territorial.files.bounded import open_file
 
 
 def code_of(bot: CustomBot) -> str:
     """Return a digest of the settings, weights or code of a bot, which tells it from its namesakes."""
     if isinstance(bot, CompiledBot):
         return bot.digest
+    if isinstance(bot, Program):
+        with open_file(bot.file) as file:
+            return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=8)).hexdigest()
     kind = type(bot)
     return code_digest(f"{kind.__module__}:{kind.__name__}", kind)
 

@@ -1,6 +1,7 @@
 """``match``: ranks players by many games; ``Ranking`` is its report."""
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import cycle, islice
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from territorial import bots
+from territorial.bots.program import OnFailure
 from territorial.config import GameConfig
 from territorial.engine.seats import LINEUPS
 from territorial.evaluation.charts import draw_charts
@@ -57,6 +59,7 @@ class Ranking(Standings):
             "shape": arrays.shape(),
             **({"mixed_teams": arrays.mixed_teams()} if self.contest.config.has_allies else {}),
             "standings": standings,
+            "failed": self.failed,
             "players": list(self.players),
             "beats": [[None if np.isnan(share) else float(share) for share in row] for row in self.beats],
             "ticks": arrays.ticks.tolist(),
@@ -70,6 +73,11 @@ class Ranking(Standings):
         They show who beats whom, how many seats live, and how much land they have.
         """
         return draw_charts(self._arrays, Path(folder))
+
+    @cached_property
+    def failed(self) -> dict[str, int]:
+        """The seats of programs that failed in their games and held from then on, by player."""
+        return dict(Counter(game.seats[seat - 1] for game in self.records for seat in game.failed))
 
     @cached_property
     def _arrays(self) -> RecordArrays:
@@ -95,6 +103,8 @@ class Ranking(Standings):
         if shape["alive"]:
             found = (f"{one['median']:g} at {int(tick):,}" for tick, one in shape["alive"].items())
             lines.append(f"players alive, in the median: {', '.join(found)}")
+        for player, seats in self.failed.items():
+            lines.append(f"{player} failed on {seats:,} seats, which held for the rest of their games")
         return lines
 
 
@@ -111,6 +121,7 @@ def match(
     deal: bool = False,
     policies: Mapping[str, Player] | None = None,
     code: Mapping[str, str] | None = None,
+    on_failure: OnFailure = "error",
     seed: int = 0,
     out: str | os.PathLike[str] | None = None,
     processes: int | None = None,
@@ -137,6 +148,9 @@ def match(
         policies: players by names of your choice, such as networks; see :func:`evaluate`. Default None: none.
         code: digests of what players are made of, by names of your choice. A file of games with others is
             refused. Default None: those of bots in Python and of policies alone.
+        on_failure: what becomes of a seat whose program, named as ``program:FILE``, gives no answer. "error":
+            the match is stopped. "hold": it holds for the rest of the game, and its record says so. See
+            ``territorial.bots.Program``. Default "error".
         seed: seed of the first game; default 0.
         out: a file that keeps every game as a line of JSON. If it is there, only the games that it lacks are
             played; it must be of the same players, config and seed. Default None: no file.
@@ -175,7 +189,7 @@ def match(
         seated: Sequence[Player] = (*bots.NAMES, *bots.LEARNED) if seats is None else _listed(seats)
     else:
         draw, seated = _seated(seats, config)
-    entrants = Entrants(seated, policies)
+    entrants = Entrants(seated, policies, on_failure)
     digests = entrants.code | dict(code or {})
     contest = Contest(config=config, players=entrants.names, games=games, seed=seed, draw=draw, code=digests)
     acting = [player for player in map(in_games, entrants.players.values()) if is_acting(player)]

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial._log import elapsed
-from territorial.bots import short
+from territorial.bots import Program, ProgramError, short
+from territorial.bots.program import have_failed
 from territorial.config import GameConfig
 from territorial.engine.seats import AGENT
 from territorial.engine.vec_game import VecGame, compile_steps
@@ -66,7 +67,7 @@ def played(
         except KeyboardInterrupt:
             pass
         except Exception as error:  # of a player, of where it plays, or of the disk
-            why = str(error) if isinstance(error, (PlayingError, ResultsError)) else cause(error)
+            why = str(error) if isinstance(error, ResultsError) else cause(error)
             raise StoppedError(why, summary(results.records)) from error
         return summary(results.records)
 
@@ -110,7 +111,8 @@ class GamePlayer:
         for k, scheduled in enumerate(chunk):
             game.set_seats(k, [self._seats.get(name, name) for name in scheduled.seats])
         game.reset(seeds=seeds)
-        watch = _GameWatch(game, chunk)
+        programs = [name for name, player in self._seats.items() if isinstance(player, Program)]
+        watch = _GameWatch(game, chunk, programs)
         try:
             acts = self._started(game, np.array([scheduled.seats for scheduled in chunk]), seeds, policies)
             for number in count(1):
@@ -119,6 +121,8 @@ class GamePlayer:
                 yield from map(watch.record, watch.ended())
                 if game.state.over.all():
                     return
+        except ProgramError as error:  # says all there is to say
+            raise PlayingError(str(error)) from None
         finally:
             for policy in policies.values():
                 policy.stop()
@@ -163,8 +167,8 @@ def _actions(game: VecGame, acts: Sequence[tuple[Act, Bools]]) -> Ints:
 class _GameWatch:
     """Looks at games while they are played."""
 
-    def __init__(self, game: VecGame, chunk: Sequence[ScheduledGame]) -> None:
-        self._game, self._chunk = game, chunk
+    def __init__(self, game: VecGame, chunk: Sequence[ScheduledGame], programs: Sequence[str]) -> None:
+        self._game, self._chunk, self._programs = game, chunk, programs
         state = game.state
         self._tick, self._land, self._over = state.tick, state.land, state.over  # views, always current
         self._least = state.num_land * FILLED_PERCENT
@@ -210,6 +214,8 @@ class _GameWatch:
         state, scheduled = self._game.state, self._chunk[k]
         length, land, teams = int(state.tick[k]), tuple(state.land[k, 1:].tolist()), state.team[k]
         largest, num_land = int(np.bincount(teams[1:], land).max()), int(state.num_land[k])
+        are_programs = np.isin(scheduled.seats, self._programs)
+        failed = 1 + np.flatnonzero(are_programs & have_failed(state.memory[k, 1:]))
         has_enough = 100 * largest >= self._game.config.win_percent * num_land
         return GameRecord(
             **scheduled._asdict(),
@@ -222,4 +228,5 @@ class _GameWatch:
             ticks=(*self._ticks[: len(self._looks[k])], length),
             land=(*self._looks[k], land),
             returns=tuple(np.round(self._returns[k], 6).tolist()) if scheduled.own else (),
+            failed=tuple(failed.tolist()),
         )

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial import bots
-from territorial.bots import PythonBot, Style
+from territorial.bots import Program, PythonBot, Style
 from territorial.bots.bot_files import bot_of_file, is_bot_file
+from territorial.bots.program import PROGRAM, OnFailure
 from territorial.config import GameConfig
 from territorial.engine.seats import AGENT, CustomBot, Seat, is_built_in
 from territorial.engine.vec_game import VecGame
@@ -63,19 +64,20 @@ class StochasticPolicy(ActingPolicy, Protocol):
 
 
 Player = str | CustomBot | ActingPolicy
-"""A bot by name, ``module:Class``, ``style:FILE`` or ``net:FILE``, a custom bot, or a policy that acts on
-observations."""
+"""A bot by name, ``module:Class``, ``style:FILE``, ``net:FILE`` or ``program:FILE``, a custom bot, or a
+policy that acts on observations."""
 
 
 class Entrants:
     """The players of a contest by the names that records call them, which are checked.
 
     Args:
-        asked: bots by name (``banker``, ``banker-1``), as ``module:Class``, ``style:FILE`` or ``net:FILE``,
-            custom bots, names of ``policies``, and policies that have a ``player_name`` or ``name``. A class
-            is a ``territorial.bots.PythonBot`` that can be made without arguments; modules are looked for in
-            the current folder too. One bot of a class has all its seats.
+        asked: bots by name (``banker``, ``banker-1``), as ``module:Class``, ``style:FILE``, ``net:FILE`` or
+            ``program:FILE``, custom bots, names of ``policies``, and policies that have a ``player_name`` or
+            ``name``. A class is a ``territorial.bots.PythonBot`` that can be made without arguments; modules
+            are looked for in the current folder too. One bot of a class has all its seats.
         policies: players by names of your choice.
+        on_failure: of programs that are named, as of ``Program``; default "error".
 
     Raises:
         ValueError: for a player that there is not, or two of one name.
@@ -83,10 +85,15 @@ class Entrants:
 
     """
 
-    def __init__(self, asked: Iterable[Player] = (), policies: Mapping[str, Player] | None = None) -> None:
+    def __init__(
+        self,
+        asked: Iterable[Player] = (),
+        policies: Mapping[str, Player] | None = None,
+        on_failure: OnFailure = "error",
+    ) -> None:
         self.players: dict[str, Player] = {}
         """The players by their names: those of bots of the engine, custom bots, and policies."""
-        self._policies, self._found = policies or {}, dict[str, Seat]()
+        self._policies, self._found, self._on_failure = policies or {}, dict[str, Seat](), on_failure
         self.names = tuple(self._welcome(i, player) for i, player in enumerate(asked))
         """The names of the players in the order in which they were asked for."""
 
@@ -102,7 +109,8 @@ class Entrants:
     @property
     def sent(self) -> dict[str, Player]:
         """The players as processes get them: bots of modules by their texts, as not every bot can be sent."""
-        made = {text: bot for text, bot in self._found.items() if not text.startswith("__main__:")}
+        by_object = ("__main__:", PROGRAM)
+        made = {text: bot for text, bot in self._found.items() if not text.startswith(by_object)}
         texts = {id(bot): text for text, bot in made.items() if isinstance(bot, PythonBot)}
         return {name: texts.get(id(player), player) for name, player in self.players.items()}
 
@@ -135,7 +143,7 @@ class Entrants:
     def _named(self, what: str, text: str) -> Seat:
         if text not in self._found:
             try:
-                self._found[text] = named_bot(text)
+                self._found[text] = named_bot(text, self._on_failure)
             except ValueError as error:
                 raise ValueError(f"{what}: {error}") from error
         return self._found[text]
@@ -178,12 +186,17 @@ def load(what: str, text: str) -> Any:
         raise ValueError(f"the {what} {text!r} cannot be loaded: {type(error).__name__}: {error}") from error
 
 
-def named_bot(text: str) -> Seat:
-    """Return the bot that a text names: the full name of one of the engine, or a custom bot."""
+def named_bot(text: str, on_failure: OnFailure = "error") -> Seat:
+    """Return the bot that a text names: the full name of one of the engine, or a custom bot.
+
+    For texts of people alone: it runs programs and imports modules. ``on_failure`` is that of programs.
+    """
     if text.startswith(SNAPSHOT):
         raise ValueError(f"the player {text!r} is in a store of snapshots; it must be a SnapshotPolicy")
     if is_bot_file(text):
         return bot_of_file("the player", text)
+    if text.startswith(PROGRAM):
+        return _checked_name(text, Program(text.removeprefix(PROGRAM), on_failure=on_failure))
     return python_bot(text) if ":" in text else bots.canonical(text)
 
 
@@ -198,6 +211,10 @@ def python_bot(text: str) -> PythonBot:
         raise ValueError(
             f"the player {text!r} cannot be made without arguments: {type(error).__name__}: {error}"
         ) from error
+    return _checked_name(text, bot)
+
+
+def _checked_name(text: str, bot: PythonBot) -> PythonBot:
     if not isinstance(getattr(bot, "name", None), str) or bot.name in bots.RESERVED_NAMES:
         raise ValueError(
             f"the player {text!r} has the name {getattr(bot, 'name', None)!r}; it must be "

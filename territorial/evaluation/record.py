@@ -58,6 +58,8 @@ class GameRecord(PlacedGame):
     """The seats 1..P of this policy."""
     returns: tuple[float, ...] = ()
     """Sums of rewards, in an evaluation."""
+    failed: tuple[int, ...] = ()
+    """The seats 1..P of programs that gave no answer, and held from then on."""
 
     @property
     def key(self) -> Key:
@@ -95,7 +97,7 @@ class GameRecord(PlacedGame):
             raise ValueError(str(error)) from None
 
 
-OPTIONAL: dict[str, Any] = {**ScheduledGame._field_defaults, "returns": ()}
+OPTIONAL: dict[str, Any] = {**ScheduledGame._field_defaults, "returns": (), "failed": ()}
 """What a line may leave out, and what it then is."""
 
 
@@ -136,6 +138,7 @@ def _checked(given: dict[str, Any]) -> dict[str, Any]:
         ),
         "teams": _row("teams", values["teams"], players if "teams" in given else 0, whole_number, 1, players),
         "own": own,
+        "failed": _row("failed", values["failed"], None, whole_number, 1, players),
         "returns": _row(
             "returns", values["returns"], players if own else 0, finite_number, -MOST_RETURN, MOST_RETURN
         ),

@@ -289,6 +289,8 @@ def cause(error: Exception) -> str:
 
     An error without a text, such as RLlib's for one of an environment, stands for what caused it.
     """
+    if isinstance(error, PlayingError):
+        return str(error)
     if not str(error) and isinstance(error.__cause__, Exception):
         return cause(error.__cause__)
     frames = traceback.extract_tb(error.__traceback__)

@@ -5,7 +5,7 @@ import pytest
 
 import territorial
 from territorial.bots import PythonBot
-from territorial.engine.forecast import forecast_of
+from territorial.constants import FRACTIONS
 from territorial.observation.action_encoding import HOW_MUCH, WHAT, target_of_owner
 from tests.episodes import after_steps
 
@@ -26,10 +26,10 @@ class Rare(PythonBot):
 def test_a_forecast_is_what_comes_of_a_launch_where_all_others_hold(others, autoreset):
     batch = territorial.VecGame(CONFIG, 2, seats=["agent", *others], autoreset=autoreset, observe=False)
     game = after_steps(batch, 14, seed=3)
-    foresee, before = forecast_of(game, 1), game.digest(0)
+    before = game.digest(0)
     sizes, _, is_legal = game.fronts(0)
     for owner in np.flatnonzero(is_legal[1] & (sizes[1] > 0)).tolist():
-        found, played = foresee(owner, 6, game), game.clone()
+        found, played = game.forecasts(0, 1, owner, FRACTIONS[6]), game.clone()
         played.change_seats(0, dict.fromkeys(range(1, 5), "external"))
         actions, taken = np.zeros((2, 4, 2), np.int64), int(played.state.taken[0, 1, owner])
         actions[0, 0, [WHAT, HOW_MUCH]] = target_of_owner(owner, 1, 4), 6

@@ -10,8 +10,6 @@ from territorial import Recorder
 from territorial.bots import Network
 from territorial.browser.moments import ADVICE, AGENT_VIEW, Moments
 from territorial.browser.panels import agent_view
-from territorial.constants import FRACTIONS
-from territorial.observation.action_encoding import HOW_MUCH, WHAT, target_of_owner
 from tests.bots.networks import TRAINED
 from tests.episodes import begun
 from tests.replay.support import random_actions, recorded_game
@@ -45,14 +43,11 @@ def test_a_forecast_is_of_the_likeliest_attack_while_all_others_hold(replay):
         foreseen = look(tick, 1, ADVICE)["forecast"]
         if foreseen is None:
             continue
-        owner, actions = foreseen["owner"], np.zeros((1, 6, 2), np.int64)
+        owner = foreseen["owner"]
         taken = game.state.taken[0, 1, owner].copy()
-        actions[0, 0, WHAT], actions[0, 0, HOW_MUCH] = target_of_owner(owner, 1, 6), foreseen["share"]
-        for _ in range(foreseen["ticks"] // 10):
-            game.step(actions)
-            actions[:] = 0
+        launch = [(tick, 1, owner, foreseen["fraction"])]
+        game.play(0, launch, tick + foreseen["ticks"])
         assert game.state.taken[0, 1, owner] - taken == foreseen["cells"]
-        assert 0 <= foreseen["share"] < len(FRACTIONS)
         found += 1
     assert found > 2
 
