@@ -55,7 +55,7 @@ CHECK: list[list[list[CheckPart]]] = [
         ]
     ],
     [
-        [CheckPart("machine-code", ["python maintainers/machine_code.py native"])],
+        [CheckPart("machine-code", ["python maintainers/machine_code.py native web"])],
         [CheckPart("types", ["mypy"]), CheckPart("docs", ["python bootstrap.py docs"])],
     ],
     [

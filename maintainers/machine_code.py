@@ -3,6 +3,7 @@
 
     python maintainers/machine_code.py native             for the processor at hand
     python maintainers/machine_code.py linux-x86_64-v3 linux-arm64
+    python maintainers/machine_code.py native web         and the library of pages that play by themselves
     python maintainers/machine_code.py all                for wheels of all systems: maintainers/wheels.py
 
 A walk through the package (``machine_code_tour.py``) shows with which arguments it calls its kernels. Numba
@@ -42,18 +43,20 @@ NO_PROCESSOR = {
 
 
 class Target(NamedTuple):
-    """What objects are made for, and the command that links them."""
+    """What objects are made for, the command that links them, and the kernels; (): all."""
 
     triple: str
     processor: str
     link: tuple[str, ...]
     features: str = ""
+    kernels: tuple[str, ...] = ()
 
 
 # Linkers, and options before the name of the library.
 ELF = ("ld.lld", "-shared", "--gc-sections", "--strip-all", "--build-id=none", "--no-undefined", "-o")
 DLL = ("lld-link", "/dll", "/noentry", "/nodefaultlib", "/noimplib", "/brepro", "/opt:ref", "/out:")
 MACH = ("cc", "-shared", "-nostdlib", "-s", "-Wl,-dead_strip", "-Wl,-install_name,territorial", "-target")
+WASM = ("wasm-ld", "-mwasm64", "--no-entry", "--export-dynamic", "--gc-sections", "--strip-all", "-o")
 ARM_MACH, X86_MACH = (*MACH, "aarch64-macos.11.0", "-o"), (*MACH, "x86_64-macos.10.13", "-o")
 WIDE = "-prefer-256-bit"
 """With the registers of 512 bits, which LLVM leaves out for the sake of code that uses few of them."""
@@ -73,9 +76,18 @@ TARGETS = {
         f"win32-x86_64-{level}": Target("x86_64-pc-windows-msvc", f"x86-64-{level}", DLL, features)
         for level, features in (("v2", ""), ("v3", ""), ("v4", WIDE))
     },
+    "web": Target(
+        "wasm64-unknown-unknown",
+        "generic",
+        WASM,
+        "+simd128,+bulk-memory,+nontrapping-fptoint,+sign-ext",
+        ("step_games", "ask_networks", "reset_game", "seat_players", "position_of"),
+    ),
 }
+CALLED_BY_ADDRESS = ("reset_game", "ask_networks")
+"""Kernels that others call by their addresses, see ``Batch.entries``."""
 PAUSE = "pause_of_target"
-PAUSES = {"x86": "llvm.x86.sse2.pause()", "arm": "llvm.aarch64.hint(i32 1)"}
+PAUSES = {"x86": "llvm.x86.sse2.pause()", "arm": "llvm.aarch64.hint(i32 1)", "wasm": ""}
 FOR_WINDOWS = r"""
 @_fltused = hidden constant i32 0
 module asm ".globl __chkstk"
@@ -191,16 +203,25 @@ def called_by_kernels(triple: str) -> str:
             f"%one{size} = insertelement {bytes_} poison, i8 %byte{size}, i64 0\n"
             f"%bytes{size} = shufflevector {bytes_} %one{size}, {bytes_} poison, {none}"
         )
-    pause = PAUSES["x86" if triple.startswith("x86") else "arm"]
+    pause = PAUSES[next((kind for kind in ("x86", "wasm") if triple.startswith(kind)), "arm")]
     return "\n".join(
         [
             in_blocks("memcpy", "ptr", copies),
             in_blocks("memset", "i32", fills),
-            f"declare void @{pause.replace(' 1', '')}",
-            f"define hidden void @{PAUSE}() {{ call void @{pause}\n ret void }}",
+            f"declare void @{pause.replace(' 1', '')}" if pause else "",
+            f"define hidden void @{PAUSE}() {{ {f'call void @{pause}' if pause else ''}\n ret void }}",
             FOR_WINDOWS if "windows" in triple else "",
         ]
     )
+
+
+def entries(kernels: list[Compiled]) -> str:
+    """Return numbers that say where functions are that are called by address, which a page cannot ask for."""
+    lines = []
+    for form in (one.form for one in kernels if one.name in CALLED_BY_ADDRESS):
+        lines.append(f"declare i32 @{form.code}({', '.join(['ptr', 'ptr', *form.kinds])})")
+        lines.append(f"@{form.symbol}_address = constant i64 ptrtoint (ptr @{form.code} to i64)")
+    return "\n".join(lines)
 
 
 def in_blocks(name: str, takes: str, makes: list[str]) -> str:
@@ -241,14 +262,19 @@ def make_library(target: Target, kernels: list[Compiled], path: Path) -> None:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     llvm.initialize_native_asmparser()
+    is_page = target.triple.startswith("wasm")
+    reloc = "static" if is_page else "pic"
     machine = llvm.Target.from_triple(target.triple).create_target_machine(
-        cpu=target.processor, features=target.features, opt=3, reloc="pic", codemodel="default"
+        cpu=target.processor, features=target.features, opt=3, reloc=reloc, codemodel="default"
     )
     codegen = cpu_target.target_context.codegen()
     codegen._tm = machine  # of which its passes ask what instructions cost
     cheap: dict[str, Any] = {"loop_vectorize": False, "slp_vectorize": False, "opt": 0, "cost": "cheap"}
+    kernels = [one for one in kernels if one.name in target.kernels or not target.kernels]
     modules = {kernel.form.symbol: llvm.parse_bitcode(kernel.module) for kernel in kernels}
-    for (_, name, _), forms in callers_of(kernels).items():
+    if is_page:
+        modules["entries"] = llvm.parse_assembly(entries(kernels))
+    for (_, name, _), forms in {} if is_page else callers_of(kernels).items():
         modules[name] = llvm.parse_assembly(caller(name, forms))
     modules["called"] = llvm.parse_assembly(called_by_kernels(target.triple))
     with tempfile.TemporaryDirectory() as folder:
@@ -258,6 +284,9 @@ def make_library(target: Target, kernels: list[Compiled], path: Path) -> None:
                 seen = llvm.Linkage.external, llvm.Visibility.default
                 if not function.is_declaration and (function.linkage, function.visibility) == seen:
                     function.storage_class = "dllexport"  # which Windows asks for
+            for variable in module.global_variables:
+                if variable.linkage == llvm.Linkage.common:
+                    variable.linkage = llvm.Linkage.weak_any  # all that WebAssembly has
             module.triple, module.data_layout = target.triple, str(machine.target_data)
             for options in (cheap, {}):
                 manager, builder = codegen._module_pass_manager(**options)

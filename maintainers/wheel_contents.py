@@ -20,7 +20,9 @@ from environments import ROOT, built_wheel
 
 LARGEST = 4 * 10**6
 """Bytes of a wheel at most."""
-MACHINE_CODE, TABLE = "territorial/jit/machine_code/", "kernels.json"
+MACHINE_CODE, TABLE, OF_PAGES = "territorial/jit/machine_code/", "kernels.json", "web.wasm"
+IMPORTS = 2
+"""The number of the section of WebAssembly in which a library says what it asks for."""
 OF_ZIG = {"dyld_stub_binder", "__dso_handle", "_mh_dylib_header"}
 """What Zig's linker puts into each library for macOS; the first, which is not used, is the system's."""
 FORMATS = {"linux": "ELF", "darwin": "MACHO", "win32": "PE"}
@@ -53,16 +55,35 @@ def machine_code_faults(platform: str, made: dict[str, bytes]) -> list[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]
     platforms = project["targets"]["wheel"]["hooks"]["custom"]["platforms"]
     system = next((system for system, name in platforms.items() if name == platform), None)
-    if system is None:
-        return [f"{name} is not for {platform}" for name in made]
     table = json.loads(made.pop(TABLE, b'{"libraries": {}}'))
-    if not made or made.keys() != table["libraries"].keys():
+    if made.keys() != table["libraries"].keys():
         return [f"{sorted(made)} are not {sorted(table['libraries'])}, which {TABLE} names"]
+    if OF_PAGES not in made or IMPORTS in wasm_sections(made.pop(OF_PAGES)):
+        return [f"{OF_PAGES} is missing, or asks for something"]
+    if system is None or not made:
+        missing = [f"there is no library for {system}"] * (system is not None)
+        return missing + [f"{name} is not for {platform}" for name in made]
     return [
         f"{name} {fault}"
         for name, content in made.items()
         for fault in library_faults(system, content, table["kernels"])
     ]
+
+
+def wasm_sections(content: bytes) -> list[int]:
+    """Return the numbers of the sections of WebAssembly, which stand behind eight bytes."""
+    place, found = 8, []
+    while place < len(content):
+        found.append(content[place])
+        size = shift = 0
+        while True:  # LEB128
+            place += 1
+            size |= (content[place] & 127) << shift
+            shift += 7
+            if content[place] < 128:
+                break
+        place += 1 + size
+    return found
 
 
 def library_faults(system: str, content: bytes, of_files: dict[str, Any]) -> list[str]:

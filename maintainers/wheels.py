@@ -23,7 +23,7 @@ def systems() -> set[str]:
     table = json.loads((FOLDER / TABLE).read_text())
     if stale := library().changed():
         raise SystemExit(f"make the machine code anew: that of {', '.join(stale)} is of other sources")
-    return {"-".join(Path(name).stem.split("-")[:2]) for name in table["libraries"]}
+    return {"-".join(Path(name).stem.split("-")[:2]) for name in table["libraries"]} - {"web"}
 
 
 def main() -> None:

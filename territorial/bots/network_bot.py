@@ -124,6 +124,10 @@ class Network:
         """Return the row of the table that kernels read; valid as long as this bot exists."""
         return row_of(self._file, self._places, self._temperature)
 
+    def arrays(self) -> tuple[npt.NDArray[Any], ...]:
+        """Return the arrays whose addresses are in ``row``."""
+        return (self._places, *self._file.tensors.values())
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Network) and self._key() == other._key()
 

@@ -15,8 +15,10 @@ from typing import Any, Literal, NamedTuple
 from territorial._log import elapsed
 from territorial.bots import PythonBot
 from territorial.browser.commands import FASTEST, LEVELS, STEP, Wish, WishError, person_name
+from territorial.browser.film import Show, show
 from territorial.browser.panels import Look, advice_of, agent_view, chooser
 from territorial.browser.play_server import PlayServer
+from territorial.browser.playable import playable
 from territorial.browser.server import DEFAULT_PORT, Serving
 from territorial.browser.session import Branch, Session, Table
 from territorial.browser.web import page
@@ -228,6 +230,27 @@ class Hosting:
             "given": {name: card[name] for name, is_so in is_given.items() if is_so},
         }
 
+    def page(self) -> tuple[Show, dict[str, Any]]:
+        """Return the film of the first game at its first tick, and what plays games without a server.
+
+        HostingError for a game that a page cannot play.
+        """
+        if self.spectate or self.before is not None:
+            field = "spectate" if self.spectate else "before"
+            raise HostingError(field, "it must not be set, as in a page a person plays new games")
+        first = self.resolved()
+        table = first.table(count(1), self.choices)
+        if table.policies or any(isinstance(bot, PythonBot) for bot in table.players.values()):
+            raise HostingError("opponents", "must be bots of rules and networks, as a page has no others")
+        names = LEVELS if self.usual_level is not None else ("",)
+        games = {level: replace(first, level=level or None) for level in names}
+        with Recorder(table.game, names=table.names) as recorder:
+            replay = recorder.replay()
+        engine = playable(replay, table.players, {name: game.sitting.seats for name, game in games.items()})
+        for name, game in games.items():
+            engine["line_ups"][name] |= {"names": game.sitting.names, "title": game._title}
+        return show(replay, first._title), engine | {"person": self.seat, "card": table.card}
+
     def table(self, numbers: Iterator[int], choices: Mapping[str, Any]) -> Table:
         """Return the game of a resolved ``Hosting`` at its first tick, which may have to compile.
 
@@ -263,7 +286,7 @@ class Hosting:
         with _blamed_on("tick", ValueError):
             alive = before.seek(self.tick).state.alive[0]
             names = enumerate(before.players_at(self.tick), start=1)
-            seats: dict[int, Seat] = {at: CHAMPION for at, name in names if name in DRIVEN and alive[at]}
+            seats = {at: CHAMPION for at, name in names if name in DRIVEN and alive[at]}
             game = before.game(self.tick, seats={**seats, self.seat: AGENT}, players=bots)
         if game.state.over[0]:
             raise HostingError("tick", f"{self.tick}, when the recorded game is over; it must be earlier")

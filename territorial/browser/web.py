@@ -10,10 +10,13 @@ nothing of the notebook around it. All that is shown is in the output itself.
 
 import base64
 import hashlib
+import json
 import os
+from collections.abc import Mapping
 from functools import singledispatch
 from html import escape
 from importlib.resources import files
+from typing import Any
 
 from territorial.browser.film import show, write_film
 from territorial.engine.vec_game import VecGame
@@ -59,32 +62,43 @@ PLAY_SCRIPTS = (
     "play.js",
 )
 """What comes after them in a page that plays a seat."""
+SERVED_SCRIPTS = ("served.js",)
+"""And in one whose game a server plays."""
+LOCAL_SCRIPTS = ("engine.js", "situation.js", "replay_file.js", "local.js")
+"""And in one that plays its game by itself."""
 
 
-def page(film: bytes = b"", *, is_played: bool = False) -> bytes:
+def page(film: bytes = b"", *, is_played: bool = False, engine: Mapping[str, Any] | None = None) -> bytes:
     """Return the page as UTF-8 HTML, with the bytes of a whole film or, without, to be served beside one.
 
     A page without a film asks for it under the name ``film`` where it came from itself. ``is_played``: the
-    page plays a seat of the game too, and asks for ``seat`` and ``act`` there (``play_server``).
+    page plays a seat of the game too, and asks for ``seat`` and ``act`` there (``play_server``). ``engine``:
+    what ``playable`` returns, by which the page plays on from any moment by itself; default None: it cannot.
     """
-    style = _part("page.css") + (_part("play.css") if is_played else "")
-    script = "\n".join(_part(name) for name in (*SCRIPTS, *(PLAY_SCRIPTS if is_played else WATCH_SCRIPTS)))
+    plays = is_played or engine is not None
+    scripts = [*SCRIPTS, *(() if is_played else WATCH_SCRIPTS)]
+    scripts += [*(PLAY_SCRIPTS if plays else ()), *(SERVED_SCRIPTS if is_played else ())]
+    scripts += LOCAL_SCRIPTS if engine is not None else ()
+    style = _part("page.css") + (_part("play.css") if plays else "")
+    script = "\n".join(_part(name) for name in dict.fromkeys(scripts))
+    parts = [*(["play.html"] if plays else []), *([] if is_played else ["watch.html"]), "agent_view.html"]
     text = _part("page.html")
     for mark, content in (
-        ("@PANELS@", _part("play.html" if is_played else "watch.html") + _part("agent_view.html")),
-        ("@POLICY@", _policy(style, script, "'none'" if film else "'self'")),
+        ("@PANELS@", "".join(_part(name) for name in parts)),
+        ("@POLICY@", _policy(style, script, "'none'" if film else "'self'", compiles=engine is not None)),
         ("@STYLE@", style),
         ("@SCRIPT@", script),
         ("@FILM@", base64.b64encode(film).decode()),
+        ("@ENGINE@", "" if engine is None else json.dumps(engine).replace("<", "\\u003c")),
     ):
         before, after = text.split(mark)
         text = before + content + after
     return text.encode()
 
 
-def write_page(path: str | os.PathLike[str], film: bytes) -> int:
-    """Write the page with ``film`` to ``path``, to be opened from disk, and return its bytes."""
-    content = page(film)
+def write_page(path: str | os.PathLike[str], film: bytes, engine: Mapping[str, Any] | None = None) -> int:
+    """Write a ``page`` that has its film to ``path``, to be opened from disk, and return its bytes."""
+    content = page(film, engine=engine)
     write_file(path, content)
     return len(content)
 
@@ -93,10 +107,11 @@ def _part(name: str) -> str:
     return files("territorial.browser").joinpath("page", name).read_text(encoding="utf-8")
 
 
-def _policy(style: str, script: str, connect: str) -> str:
-    """The content security policy: this style, this script, and connections to ``connect``."""
+def _policy(style: str, script: str, connect: str, *, compiles: bool) -> str:
+    """The content security policy: this style, this script, connections to ``connect``, and WebAssembly."""
+    more = " 'wasm-unsafe-eval'" if compiles else ""
     return (
-        f"default-src 'none'; style-src {_source(style)}; script-src {_source(script)}; "
+        f"default-src 'none'; style-src {_source(style)}; script-src {_source(script)}{more}; "
         f"connect-src {connect}; img-src data:; base-uri 'none'; form-action 'none'"
     )
 

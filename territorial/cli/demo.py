@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
-from territorial.browser.film import write_film
 from territorial.browser.hosting import begin
-from territorial.browser.web import write_page
 from territorial.cli import options
 from territorial.cli.options import explained
-from territorial.cli.pages import show
+from territorial.cli.pages import show, write_game
 from territorial.cli.pictures import ANIMATION_KINDS, check_animation, draw_poster, rhythm, write_animation
 from territorial.cli.standings import result_of, standings_of, standings_table, team_standings_of
 from territorial.engine.seats import shown_names
@@ -85,8 +83,8 @@ def run(parsed: argparse.Namespace) -> int:
     files = _files(parsed)
     with options.enough_memory("--height, --width, --num-players", f"a game of {options.size_of(config)}"):
         with options.blamed_on("", ValueError):
-            game = begin(config, seats, parsed.seed, is_recorded=files["replay"] is not None)
-        recorder = None if files["replay"] is None else Recorder(game)
+            game = begin(config, seats, parsed.seed, is_recorded=bool(files["replay"] or files["page"]))
+        recorder = Recorder(game) if files["replay"] or files["page"] else None
         seconds = sum(with_progress(_steps(game), game))
         standings = standings_of(game, shown_names(game.seats_of(0)))
         teams, ticks = team_standings_of(game, standings), int(game.state.tick[0])
@@ -109,9 +107,10 @@ def run(parsed: argparse.Namespace) -> int:
             **result_of(standings, teams),
             **files,
         }
-        if recorder is not None and files["replay"] is not None:
+        replay = None if recorder is None else recorder.replay()
+        if replay is not None and files["replay"] is not None:
             with options.blamed_on("--replay"):
-                recorder.replay().save(files["replay"])
+                replay.save(files["replay"])
     text = (
         f"{standings_table(standings, teams)}\n\n"
         f"{ticks:,} ticks in {seconds * 1000:,.1f} ms of engine time, one game on one "
@@ -134,11 +133,9 @@ def run(parsed: argparse.Namespace) -> int:
                 write_png(files["picture"], draw_poster(title, source, frames, standings))
         if files["animation"] is not None:
             write_animation(files["animation"], source, frames, ANIMATION_FPS)
-        if files["page"] is not None:
-            game.reset(seeds=[parsed.seed])
-            with options.blamed_on("--page"):
-                shown = show(LiveGame(game), game.seats_of(0), parsed.seed)
-                write_page(files["page"], b"".join(write_film(*shown)))
+        if replay is not None and files["page"] is not None:
+            shown = show(replay, game.seats_of(0), parsed.seed)
+            write_game(files["page"], shown, lambda: replay, seats)
         return "".join(f"\n{kind}: {path}" for kind, path in files.items() if path is not None)
 
     options.report(parsed, text, result, *[draw] * any(files.values()))

@@ -3,15 +3,18 @@
 import argparse
 import sys
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from territorial._log import LOG
 from territorial.browser import film
+from territorial.browser.playable import playable
 from territorial.browser.server import DEFAULT_PORT, PageServer, Serving
+from territorial.browser.web import write_page
 from territorial.cli import options
 from territorial.cli.options import STDOUT, UsageError
+from territorial.engine.seats import CustomBot, Seat
 from territorial.evaluation.schedule import lineup_name
 from territorial.replay import LiveGame, Replay
 
@@ -19,6 +22,21 @@ from territorial.replay import LiveGame, Replay
 def show(game: Replay | LiveGame, seats: tuple[str, ...], seed: int, every: int | None = None) -> film.Show:
     """Return the show of a game, named by its players and its seed."""
     return film.show(game, f"{lineup_name(seats) or f'{len(seats)} players'}, seed {seed}", every)
+
+
+def write_game(path: str, shown: film.Show, replay: Callable[[], Replay], seats: Iterable[Seat]) -> list[int]:
+    """Write the page of a game, which can go on with it by itself, and return the bytes of film and page.
+
+    ``replay`` returns the game once its film is made, and ``seats`` are those who play it. Without the
+    library of pages the page shows the game, and no more.
+    """
+    content, engine = b"".join(film.write_film(*shown)), None
+    try:
+        engine = playable(replay(), {one.name: one for one in seats if isinstance(one, CustomBot)})
+    except ValueError as error:
+        LOG.info("the page only shows the game, and cannot go on with it: %s", error)
+    with options.blamed_on("--page"):
+        return [len(content), write_page(path, content, engine)]
 
 
 # ---- servers ---------------------------------------------------------------------------------------

@@ -8,7 +8,9 @@ from typing import Any
 
 from territorial._log import LOG
 from territorial.browser.commands import FASTEST, LEVELS, STEP
+from territorial.browser.film import write_film
 from territorial.browser.hosting import DEFAULT_LEVEL, DEFAULT_PACE, Hosted, Hosting, HostingError
+from territorial.browser.web import write_page
 from territorial.cli import options, snapshots
 from territorial.cli.options import UsageError, blamed_on, explained, option_of
 from territorial.cli.pages import add_server_options, listens, serve
@@ -27,6 +29,7 @@ EXAMPLES = """\
   territorial play --opponent snapshot:main-12 --store snapshots
   territorial play --spectate --pace 200      watch a game of bots
   territorial play --from FILE --tick 1600 --seat 7
+  territorial play --page game.html           one file that plays by itself
   territorial play --no-open --port 9000      then ssh -L 9000:localhost:9000
 """
 
@@ -49,8 +52,8 @@ def add_parser(verbs: Any) -> None:
         default=[],
         metavar="PLAYER",
         dest="opponents",
-        help="player among the others: a bot, module:Class, style:FILE, net:FILE or snapshot:NAME; "
-        f"repeat the option for more; {DEFAULT_FIELD} takes the seats that are left",
+        help="player among the others: a bot, module:Class, style:FILE, net:FILE, program:FILE or "
+        f"snapshot:NAME; repeat the option for more; {DEFAULT_FIELD} takes the seats that are left",
     )
     parser.add_argument(
         "--advisor",
@@ -87,6 +90,7 @@ def add_parser(verbs: Any) -> None:
         metavar="SEAT",
         help="the seat, 1 to P (default 1)",
     )
+    parser.add_argument("--page", metavar="FILE", help=explained("--page", "nothing is served then"))
     parser.add_argument("--spectate", action="store_true", help="take no seat, and watch")
     parser.add_argument(
         "--save",
@@ -121,6 +125,8 @@ def _pace(text: str) -> Any:
 
 def run(parsed: argparse.Namespace) -> int:
     """Serve games until it is interrupted, and say where their replays are."""
+    if parsed.page is not None:
+        return _write(parsed)
     with _in_options():
         hosting = hosting_of(parsed)
         with listens(parsed):
@@ -130,6 +136,16 @@ def run(parsed: argparse.Namespace) -> int:
     reports = [f"replay of {ticks:,} ticks: {path}" for path, ticks in hosted.replays.items()]
     # Results, which --quiet does not hide.
     LOG.warning("\n".join(reports) or "no replay: the game has not begun")
+    return 0
+
+
+def _write(parsed: argparse.Namespace) -> int:
+    """Write the page of games that a browser plays by itself."""
+    options.check_writable("--page", parsed.page, options.PAGE)
+    with blamed_on("--page", ValueError), _in_options():
+        shown, engine = hosting_of(parsed).page()
+        size = write_page(parsed.page, b"".join(write_film(*shown)), engine)
+    LOG.warning("page: %s (%s bytes); it opens in any browser", parsed.page, f"{size:,}")
     return 0
 
 

@@ -10,11 +10,11 @@ from territorial.browser.film import Show, write_film
 from territorial.browser.hosting import begin
 from territorial.browser.moments import Moments
 from territorial.browser.server import Feed, PageServer, Serving
-from territorial.browser.web import page, write_page
+from territorial.browser.web import page
 from territorial.cli import options
 from territorial.cli.demo import with_progress
 from territorial.cli.options import UsageError, blamed_on, explained
-from territorial.cli.pages import add_server_options, listens, serve, show
+from territorial.cli.pages import add_server_options, listens, serve, show, write_game
 from territorial.engine.seats import CustomBot
 from territorial.evaluation.chances import chances
 from territorial.evaluation.schedule import USUAL_SEATS
@@ -61,8 +61,11 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument(
         "--chances",
         action="store_true",
-        help="play a replay on from 40 moments, 50 times from each, and show the places that players could "
-        "expect; some seconds of processor time with bots of rules, a minute with networks",
+        help=explained(
+            "--chances",
+            "of a replay, from 40 moments, 50 times from each",
+            "some seconds of processor time with bots of rules, a minute with networks",
+        ),
     )
     options.add_seed_option(parser, options.SEEDS_OF_GAMES)
     options.add_seats_option(parser, has_champion=True)
@@ -75,7 +78,7 @@ def run(parsed: argparse.Namespace) -> int:
     if parsed.page is not None:
         options.check_writable("--page", parsed.page, options.PAGE)
     make = _live(parsed) if parsed.game == LIVE else _recorded(parsed)
-    return _write(parsed, make()[0]) if parsed.page is not None else _serve(parsed, make)
+    return _write(parsed, *make()) if parsed.page is not None else _serve(parsed, make)
 
 
 def _recorded(parsed: argparse.Namespace) -> Make:
@@ -123,15 +126,13 @@ def _live(parsed: argparse.Namespace) -> Make:
 # ---- as a file -------------------------------------------------------------------------------------
 
 
-def _write(parsed: argparse.Namespace, shown: Show) -> int:
-    film = b"".join(write_film(*shown))
-    with blamed_on("--page"):
-        size = write_page(parsed.page, film)
+def _write(parsed: argparse.Namespace, shown: Show, moments: Moments) -> int:
+    film_bytes, size = write_game(parsed.page, shown, moments.replay, moments.players.values())
     text = f"page: {parsed.page} ({size:,} bytes); it opens in any browser, also without a network"
     result = {
         "page": parsed.page,
         "bytes": size,
-        "film_bytes": len(film),
+        "film_bytes": film_bytes,
         "title": shown[0]["title"],
     }
     options.report(parsed, text, result)

@@ -60,8 +60,8 @@ def add_parser(verbs: Any) -> None:
         action="append",
         default=[],
         metavar="PLAYER",
-        help="module:Class, style:FILE or net:FILE of a recorded player that the library does not have; may "
-        "be given several times",
+        help="module:Class, style:FILE, net:FILE or program:FILE of a recorded player that the library does "
+        "not have; may be given several times",
     )
     parser.add_argument(
         "--processes",

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from territorial.bots.network_bot import Network
 from territorial.bots.network_layers import NUM_NUMBERS
-from territorial.bots.python import PythonBot, SeePairs, View
+from territorial.bots.python import PythonBot, Senses, View
 from territorial.bots.settings import INTERVAL, NUM_SETTINGS
 from territorial.bots.style import Style
 from territorial.bots.targets import HOLD_ALL
@@ -231,11 +231,11 @@ def ask_python_bots(
     state: State,
     is_idle: Bools,
     actions: Ints,
-    see_pairs: SeePairs,
+    senses: Senses,
 ) -> None:
     """Ask all due ``python_bots``, and write targets and 1024ths into ``actions``.
 
-    ``is_idle``: which games take no step. ``see_pairs`` is for ``View.pairs``.
+    ``is_idle``: which games take no step. ``senses`` are for ``View``.
     """
     tick = view(state, "tick")
     decides = ~is_idle & (tick % config.decision_every == 0)
@@ -243,7 +243,7 @@ def ask_python_bots(
     for code, bot in enumerate(python_bots, start=FIRST_PYTHON_CODE):
         games, seats = np.nonzero(is_turn & (view(state, "seats") == code))
         if len(games):
-            seen = View(state, config, games, seats, see_pairs)
+            seen = View(state, config, games, seats, senses)
             actions[games, seats - 1] = _checked(bot, seen, bot.decide(seen))
             seen.keep_memory()
 

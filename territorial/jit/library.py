@@ -41,7 +41,7 @@ LEVELS = {
 
 The levels are those of https://gitlab.com/x86-psABIs/x86-64-ABI.
 """
-SUFFIXES = {"win32": ".dll", "darwin": ".dylib"}
+SUFFIXES = {"win32": ".dll", "darwin": ".dylib", "web": ".wasm"}
 DONE = frozenset({0, -2})
 """What numba's functions return that came to their end; -2: without a result."""
 MISMATCH = -(2**63)

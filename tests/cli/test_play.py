@@ -1,5 +1,7 @@
 """``territorial play``: who sits where, what is refused before a game begins, and what is printed."""
 
+import json
+import re
 import socket
 import sys
 import webbrowser
@@ -16,6 +18,7 @@ from territorial.bots import PythonBot
 from territorial.bots.style import Style
 from territorial.browser import hosting
 from territorial.browser.commands import LEVELS, PlayerCommand, Wish, WishError
+from territorial.browser.page_image import LIBRARY
 from territorial.browser.play_server import PlayServer
 from territorial.cli import play
 from territorial.evaluation.intervals import wilson
@@ -24,6 +27,15 @@ from territorial.replay import Replay
 from tests.play.sessions import HOLD, decide, wait_for
 
 BOARD = ["--set", "height=32", "--set", "width=32"]
+OWN_BOT = """from territorial.bots import PythonBot
+
+
+class Patient(PythonBot):
+    name = 'patient'
+
+    def decide(self, view):
+        return None
+"""
 SMALL = [*BOARD, "--num-players", "4", "--set", "max_ticks=200"]
 
 
@@ -88,10 +100,7 @@ def test_opponents_sit_next_to_the_person_round_the_table():
 def test_an_opponent_of_a_file_or_a_class(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Style(name="mine-1", interval=50).save(tmp_path / "mine.json")
-    (tmp_path / "my_bot.py").write_text(
-        "from territorial.bots import PythonBot\n\n\nclass Patient(PythonBot):\n    name = 'patient'\n\n"
-        "    def decide(self, view):\n        return None\n"
-    )
+    (tmp_path / "my_bot.py").write_text(OWN_BOT)
     table = table_of(*SMALL, "--opponent", "style:mine.json", "--opponent", "my_bot:Patient")
     assert table.names[1:3] == ("mine-1", "patient")
 
@@ -217,3 +226,24 @@ def test_every_game_has_another_seed_unless_one_is_given(capsys, tmp_path, monke
     seeds = [(seed, config.map_seed) for config, _, seed in begun]
     assert seeds[2:] == [(5, 5), (5, 8)]
     assert len({seed for seed, map_seed in seeds[:3] if seed == map_seed}) == 3
+
+
+def test_a_page_plays_games_of_bots_and_refuses_all_others(done, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    if not LIBRARY.exists():
+        pytest.skip("there is no library of pages; `python maintainers/machine_code.py native web` makes it")
+    Style(name="mine-1", interval=50).save(tmp_path / "mine.json")
+    (tmp_path / "my_bot.py").write_text(OWN_BOT)
+    _, err = done("play", "--page", "game.html", "--seed", "3", "--opponent", "style:mine.json", *SMALL)
+    size = (tmp_path / "game.html").stat().st_size
+    assert err.endswith(f"territorial play: page: game.html ({size:,} bytes); it opens in any browser\n")
+    engine = json.loads(re.search(rb'id="engine"[^>]*>([^<]+)<', (tmp_path / "game.html").read_bytes())[1])
+    assert (engine["person"], engine["card"]["seed"], list(engine["line_ups"])) == (1, "3", [""])
+    assert engine["line_ups"][""]["seats"][:2] == ["agent", "mine-1"]
+    for options, message in (
+        (["--spectate"], "argument --spectate: it must not be set"),
+        (["--opponent", "my_bot:Patient"], "argument --opponent: must be bots of rules and networks"),
+        (["--page", "no/such.html"], "no"),
+    ):
+        _, err = done("play", "--page", "game.html", *options, *SMALL, code=2)
+        assert message in err

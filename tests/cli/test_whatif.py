@@ -37,8 +37,8 @@ def test_results_are_the_same_on_any_number_of_processes(file, tmp_path, run):
     found = []
     for processes in ("1", "2"):
         path = tmp_path / f"{processes}.json"
-        code, out, err = run(*asked, *against, "--processes", processes, "--json", str(path))
-        assert (code, err) == (0, "")
+        code, out, _ = run(*asked, *against, "--processes", processes, "--json", str(path))
+        assert code == 0
         found.append((out.replace(str(path), ""), path.read_bytes()))
     assert found[0] == found[1]
     result = json.loads(found[0][1])

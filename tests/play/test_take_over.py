@@ -81,7 +81,7 @@ def test_a_recorded_game_is_taken_over_with_its_own_players(tmp_path, monkeypatc
     for options, message in (
         ({"tick": 45}, "tick: tick is 45; it must be a multiple of 10"),
         ({"seat": 9}, "tick: a seat is 9; it must be"),
-        ({"level": "easy"}, "before: a recorded game; it has its own config and bots"),
+        ({"level": "easy", "opponents": []}, "before: a recorded game; it has its own config and bots"),
         ({"config": {"num_players": 4}}, "before: a recorded game; it has its own config and bots"),
         ({"spectate": True}, "before: .*the person takes over a seat"),
         ({"opponents": []}, "tick: seat 2 was played by 'chancy-1', which is no bot of the library"),

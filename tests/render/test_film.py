@@ -218,7 +218,7 @@ def test_everything_is_in_the_page():
     )
     assert re.findall("|".join(forbidden), text) == []
     assert re.findall(r'href="([^"]*)"', text) == ["data:,"]
-    assert (text.count('"use strict";'), text.count("</script>")) == (len(SCRIPTS) + len(WATCH_SCRIPTS), 2)
+    assert (text.count('"use strict";'), text.count("</script>")) == (len(SCRIPTS) + len(WATCH_SCRIPTS), 3)
 
 
 def test_the_page_holds_the_film():

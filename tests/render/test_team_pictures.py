@@ -112,7 +112,7 @@ def test_a_game_is_drawn_with_its_teams(mode):
 def test_a_film_has_teams_and_gifts():
     _, frames, replay = played()
     header = film_header(CONFIG, replay.names, "teams", teams=replay.teams)
-    assert (header["version"], header["teams"]) == (4, list(TEAMS))
+    assert (header["version"], header["teams"]) == (5, list(TEAMS))
     found, decoded, is_whole = read_film(b"".join(write_film(header, frames)))
     assert (found, is_whole) == (header, True)
     assert [frame["gifts"] for frame in decoded] == [frame.gifts.tolist() for frame in frames]

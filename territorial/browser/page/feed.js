@@ -16,6 +16,12 @@ class Feed {
     this.list.addEventListener("keydown", (event) => this.#walk(event));
   }
 
+  /** Begins anew: the game is another one. */
+  clear() {
+    this.#next = 1;
+    this.list.replaceChildren();
+  }
+
   /** Takes in the frames that have come, and shows whether the player is attacked now. */
   show() {
     const { film } = this.game.page, isFirst = this.#next === 1;

@@ -125,7 +125,6 @@ class Film {
 
   /** Reads who gained which cells, plays it on the board and counts it in `land`, and in `taken` by pool. */
   #take(numbers, land, taken) {
-    const pools = this.header.num_players + 1;
     const owners = [], width = this.header.width, cells = [], codes = [];
     for (let n = numbers.next(); n > 0; n--) owners.push([numbers.next(), numbers.next()]);
     let row = 0, column = 0;
@@ -135,20 +134,25 @@ class Film {
         column += numbers.nextSigned();
         const first = row * width + column, end = first + numbers.next();
         for (let cell = first; cell < end; cell++) {
-          const before = this.#board[cell];
-          land[before]--;
-          land[code]++;
-          if (code !== NEUTRAL && code !== BLOCKED) {
-            const pool = (code - 1) * pools + before;
-            taken.set(pool, (taken.get(pool) ?? 0) + 1);
-          }
-          this.#board[cell] = code;
-          cells.push(cell);
-          codes.push(code);
+          this.#change(cell, code, land, taken, cells, codes);
         }
       }
     }
     return { cells: Uint32Array.from(cells), codes: Uint8Array.from(codes) };
+  }
+
+  /** Gives a cell another owner, and notes that everywhere. */
+  #change(cell, code, land, taken, cells, codes) {
+    const before = this.#board[cell];
+    land[before]--;
+    land[code]++;
+    if (code !== NEUTRAL && code !== BLOCKED) {
+      const pool = (code - 1) * (this.header.num_players + 1) + before;
+      taken.set(pool, (taken.get(pool) ?? 0) + 1);
+    }
+    this.#board[cell] = code;
+    cells.push(cell);
+    codes.push(code);
   }
 
   /** Reads which troops in the field have changed. */
@@ -185,6 +189,53 @@ class Film {
       troops: this.#pools.get(pool) ?? 0,
       cells: taken.get(pool) ?? 0,
     }));
+  }
+
+  /** Forgets all after a frame, where the game goes on in another way; `header` has what is changed in it. */
+  cut(frame, header) {
+    const length = frame + 1, until = this.ticks[frame];
+    for (const list of [this.ticks, this.land, this.troops, this.alive, this.attacks, this.gifts, this.#changes]) list.length = length;
+    this.launches = this.launches.map((launches) => launches.filter(({ tick }) => tick < until));
+    this.diedAt = this.diedAt.map((tick, seat) => (this.alive[frame][seat] ? undefined : tick));
+    this.move(this.#board, -1, frame);
+    this.#keys = this.#keys.filter(({ index }) => index <= frame);
+    const owners = this.header.num_players + 1, inField = this.attacks[frame].filter(({ troops }) => troops);
+    this.#pools = new Map(inField.map(({ seat, target, troops }) => [(seat - 1) * owners + target, troops]));
+    Object.assign(this, { header: { ...this.header, ...header }, isComplete: false });
+  }
+
+  /** Begins another game on the same map with a frame, as `append` takes it. */
+  restart(header, first) {
+    this.cut(0, header);
+    for (const list of [this.ticks, this.land, this.troops, this.alive, this.attacks, this.gifts, this.#changes, this.#keys]) list.length = 0;
+    Object.assign(this, { launches: [], diedAt: [] });
+    this.#board.fill(NEUTRAL);
+    this.#sinceKey = this.numCells;
+    this.append(first);
+  }
+
+  /**
+   * Adds a frame: `owner`, the codes of all cells; by seat, 0 unused, `troops`, `alive` and `diedAt`; `pools`, by (seat, owner
+   * code); and `launches` since the frame before, {tick, seat, target, fraction}.
+   */
+  append({ tick, owner, troops, alive, diedAt, pools, launches }) {
+    const before = this.length - 1, land = this.land[before]?.slice() ?? new Int32Array(256), taken = new Map(), owners = this.header.num_players + 1;
+    const cells = [], codes = [];
+    if (before < 0) land[NEUTRAL] = this.numCells;
+    owner.forEach((code, cell) => {
+      if (code !== this.#board[cell]) this.#change(cell, code, land, taken, cells, codes);
+    });
+    this.#pools = new Map(pools.flatMap((amount, at) => (amount && at >= owners ? [[at - owners, amount]] : [])));
+    for (const { seat, ...launch } of launches) (this.launches[seat] ??= []).push(launch);
+    alive.forEach((lives, seat) => { if (seat && !lives) this.diedAt[seat] ??= diedAt[seat]; });
+    this.#changes.push({ cells: Uint32Array.from(cells), codes: Uint8Array.from(codes) });
+    this.gifts.push(launches.filter(({ seat, target }) => this.areAllies(seat, target)).map(({ seat, target, troops }) => ({ seat, target, troops })));
+    this.attacks.push(this.#attacks(taken));
+    this.ticks.push(tick);
+    this.alive.push(Uint8Array.from(alive));
+    this.troops.push(Float64Array.from(troops));
+    this.land.push(land);
+    this.#keepKey(this.length - 1);
   }
 
   #keepKey(index) {

@@ -11,18 +11,24 @@ class Moment {
   constructor(page) {
     this.page = page;
     this.box = element("moment");
-    this.isServed = location.protocol.startsWith("http") && !element("film").textContent.trim();
+    this.isServed = !element("film").textContent.trim();
+    if (this.isServed) this.#addPanels();
+    else for (const part of this.box.querySelectorAll("#advise, #see, #advice, #forecast")) part.remove();
+    this.hasEngine = Boolean(element("engine").textContent);
+    const button = this.box.querySelector("#play-on");
+    button.hidden = !this.hasEngine && !page.film.header.play_on;
+    button.addEventListener("click", () => this.playOn());
+    WATCH_KEYS.j = () => this.playOn();
+  }
+
+  #addPanels() {
     this.advice = new Advice(this);
     this.agentView = new AgentView(this);
     this.buttons = { advice: element("advise"), agent_view: element("see") };
     for (const [panel, key] of Object.entries(MOMENT_PANELS)) {
-      this.buttons[panel].hidden = !this.isServed;
       this.buttons[panel].addEventListener("click", () => this.toggle(panel));
       WATCH_KEYS[key] = () => this.toggle(panel);
     }
-    element("play-on").hidden = !page.film.header.play_on;
-    element("play-on").addEventListener("click", () => this.copyCommand());
-    WATCH_KEYS.j = () => this.copyCommand();
   }
 
   // As the panels of a page that plays have them.
@@ -30,7 +36,6 @@ class Moment {
   name = (owner) => ownerName(this.page.film, owner);
 
   toggle(panel) {
-    if (!this.isServed) return;
     if (!this.#open.delete(panel)) this.#open.add(panel);
     else this.#show(panel, undefined);
     this.#shown = {};
@@ -39,12 +44,12 @@ class Moment {
 
   /** Shows what is known, and asks for the rest; the page calls it with all that is read. */
   show() {
-    const { page, box } = this, { film, frame, followed: seat } = page, tick = film.ticks[frame];
+    const { page, box } = this, { film, frame } = page, tick = film.ticks[frame], seat = page.game ? 0 : page.followed;
     const height = box.offsetHeight;
     box.hidden = !seat;
-    for (const [panel, button] of Object.entries(this.buttons)) button.setAttribute("aria-pressed", this.#open.has(panel));
+    for (const [panel, button] of Object.entries(this.buttons ?? {})) button.setAttribute("aria-pressed", this.#open.has(panel));
     if (!seat) {
-      this.#show("agent_view", undefined);
+      this.agentView?.show(undefined);
       return;
     }
     const next = page.isHiding ? undefined : (film.launches[seat] ?? []).find((launch) => launch.tick >= tick);
@@ -73,13 +78,19 @@ class Moment {
     if (panel === "advice") {
       this.advice.show(content);
       const { forecast } = content ?? {};
-      put(element("forecast"), forecast ? `${this.name(forecast.owner)} with ${shareOf(FRACTIONS[forecast.share])} ${comesTo(forecast)}` : "");
+      put(element("forecast"), forecast ? `${this.name(forecast.owner)} with ${shareOf(forecast.fraction)} ${comesTo(forecast)}` : "");
     } else this.agentView.show(content ?? undefined);
   }
 
-  async copyCommand() {
+  /** Plays the followed seat from here on, in this page if it has the engine, or else by a command that is copied. */
+  async playOn() {
     const { page } = this, { film, frame, followed } = page;
-    if (!film.header.play_on || !followed) return;
+    page.play(false);
+    if (!followed || !(this.hasEngine || film.header.play_on)) return;
+    if (this.hasEngine) {
+      page.say(await playOnHere(film.ticks[frame], followed));
+      return;
+    }
     const command = `${film.header.play_on} --tick ${film.ticks[frame]} --seat ${followed}`;
     page.say(await copied(command) ? `Copied: ${command}` : command);
   }

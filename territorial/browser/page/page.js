@@ -45,20 +45,37 @@ class Page {
     document.body.classList.toggle("is-playing", this.isPlaying);
     this.goTo(momentOf(location.hash));
     try {
-      await load(this.film, () => this.#arrived());
+      await load(this.film, () => this.grown());
     } catch (error) {
       this.error = error;
     }
     if (this.isLive) this.tick = this.film.lastTick; // also where all of the rest has come at once
     this.isLive = false;
-    this.#arrived();
+    this.grown();
     this.#showStatus();
+  }
+
+  /** Lets the game go on in another way after a frame; `header` has what is changed in the film's. */
+  branch(frame, header) {
+    this.film.cut(frame, header);
+    this.events = this.timeline.events = new GameEvents(this.film);
+    this.frame = Math.min(this.frame, frame);
+    this.film.move(this.board, -1, this.frame);
+    this.grown();
+  }
+
+  /** Shows another game on the same map, from its first frame on. */
+  restart(header, first) {
+    this.film.restart(header, first);
+    this.frame = 0;
+    this.branch(0, {});
+    this.timeline.resize();
   }
 
   get isGrowing() { return !this.film.isComplete && !this.error; }
 
   /** Sees to it that what has come in is shown, and can be reached. */
-  #arrived() {
+  grown() {
     if (!this.film.length) return;
     if (!this.painter) this.#begin();
     this.events.update();

@@ -18,7 +18,8 @@ class Game {
   #scrolled = 0;     // pixels of the wheel since the share was changed
   #rows = new Map(); // by owner code: the row of the list
 
-  constructor(page) {
+  /** `connect` returns the connection to who plays the game, see `ServerConnection`. */
+  constructor(page, connect) {
     this.page = page;
     this.keys = playKeys(this);
     this.veil = document.createElement("p");
@@ -32,11 +33,23 @@ class Game {
     this.feed = new Feed(this);
     this.shares = new Shares();
     this.start = page.start = new StartCard(this);
-    this.connection = new ServerConnection({
+    this.connection = connect({
       arrived: (now) => this.#arrived(now),
       silent: (seconds) => this.#silent(seconds),
       lost: (reason) => this.#lost(reason),
     });
+  }
+
+  /** Begins a game that goes on from a moment of the film. */
+  resume() {
+    Object.assign(this, { now: null, isLive: true, target: NEUTRAL });
+    this.#shownEnding = "";
+    this.#rows.clear();
+    this.feed.clear();
+    this.page.game = this;
+    this.page.follow(0);
+    document.title = element("title").textContent = this.page.film.header.title;
+    this.open();
   }
 
   /** Begins: the page shows what happens now. */
@@ -462,8 +475,6 @@ function place(list, items) {
 
 // ---- keys and buttons --------------------------------------------------------------------------------
 
-delete WATCH_KEYS.k; // the address of this page is no link to pass on: who has it plays the seat
-
 /** What keys do besides while a seat is played. */
 function playKeys(game) {
   const keys = {
@@ -525,7 +536,3 @@ function connectGame(game) {
 document.addEventListener("visibilitychange", () => {
   if (document.hidden && page.game?.stopUnseen()) page.game.say("Paused while you were away; space goes on.");
 });
-
-page.game = new Game(page);
-connectGame(page.game);
-page.game.open();

@@ -161,7 +161,8 @@ class StartCard {
     this.#become("sent");
     const refused = await this.game.connection.send({ do: "new", ...wish });
     if (this.#state === "leaving") return;
-    if (!this.#card) {
+    if (!refused) this.#become("left");
+    else if (!this.#card) {
       this.#become("left");
       this.game.say(refused);
     } else if (isChosen) this.#offer(refused);

@@ -1,0 +1,317 @@
+"use strict";
+// A game that goes on in the page itself, from a moment of its film, in the place of a server and its session.
+
+const LOCAL_PACE = 20; // ticks a second
+const QUICK = 200; // ticks a second of a game that waits for decisions which nobody makes any more
+const WORK_MS = 12; // after so much work the browser is let do other things
+const NO_MEMORY = "This browser cannot play on: it has no 64-bit memory for WebAssembly, as Chrome and Firefox have";
+const NOBODY = "Nobody decides at this moment.";
+const MOST_DECISIONS = 30; // that a forecast looks ahead, as in territorial/engine/forecast.py
+
+class LocalGame {
+  #engine = null;
+  #start = null; // the memory at tick 0
+  #told = 0;     // situations
+  #timer = 0;
+  #isBusy = false; // until the game of the last wish stands
+
+  constructor(page) { this.page = page; }
+
+  /** Begins to play `seat` from `tick` on, a moment of the film; returns why that cannot be, or "". */
+  takeOver(tick, seat) { return this.#alone(() => this.#takeOver(tick, seat)); }
+
+  /** Begins a new game on the map of the page, with the players of a level (null: those of the page) and a seed (null: any). */
+  begin(wish) { return this.#alone(() => this.#begin(wish)); }
+
+  async #alone(work) {
+    if (this.#isBusy) return "Another game is being prepared.";
+    this.#isBusy = true;
+    try {
+      return await work();
+    } finally {
+      this.#isBusy = false;
+    }
+  }
+
+  async #takeOver(tick, seat) {
+    const { film } = this.page, frame = film.frameAt(tick);
+    clearTimeout(this.#timer);
+    if (!film.isComplete && !this.now) return "The film is still loading.";
+    if (!film.alive[frame][seat]) return `${film.name(seat)} is out.`;
+    if (tick % this.#about.config.decision_every) return NOBODY;
+    try {
+      this.#engine ??= await Engine.open(this.#about);
+    } catch (error) {
+      return `${NO_MEMORY} (${error.message}).`;
+    }
+    this.#start ??= this.#engine.save();
+    await this.#forward(tick);
+    if (this.#engine.isOver) return NOBODY;
+    if (film.troops[frame].some((troops, one) => one && troops !== Number(this.#engine.field("troops")[one]))) {
+      return "The game, played again, is not the one of the film.";
+    }
+    this.#sit(tick, seat);
+    this.page.branch(frame, { title: `You from tick ${count(tick)}`, names: this.header.names });
+    this.#prepare(tick, seat, false);
+    return "";
+  }
+
+  async #begin({ level, players, name, seed }) {
+    const { page } = this, { card, line_ups: lineUps, person: seat } = this.#about;
+    clearTimeout(this.#timer);
+    if (players !== card.players) return `This page has games of ${card.players} players.`;
+    try {
+      this.#engine ??= await Engine.open(this.#about);
+    } catch (error) {
+      return `${NO_MEMORY} (${error.message}).`;
+    }
+    const engine = this.#engine, { codes, troops, seats, names, title } = lineUps[level ?? ""];
+    const number = seed ?? String(crypto.getRandomValues(new Uint32Array(1))[0] >>> 1);
+    this.#start ??= engine.save();
+    engine.restore(this.#start);
+    engine.begin(BigInt(number), codes.map((code, n) => (n + 1 === seat ? engine.codes.page : code)), troops);
+    this.#start = engine.save();
+    const called = names.map((one, n) => (n + 1 === seat ? name : one));
+    this.header = { ...engine.template.header, seed: number, seats, names: called };
+    engine.changes = this.changes = [];
+    page.restart({ title: `${title}, seed ${number}`, names: called }, frameOf(engine, []));
+    this.card = { ...card, level, name, seed: number };
+    this.#prepare(0, seat, seed === null || Boolean(this.now));
+    return "";
+  }
+
+  #prepare(tick, seat, goesOn) {
+    Object.assign(this, { seat, tick, pace: LOCAL_PACE, isPaused: !goesOn, queued: null, hasDecided: false, hasResigned: false, open: new Map(), aim: null });
+    this.now = situationOf(this.#engine, seat);
+  }
+
+  get #about() { return (this.about ??= JSON.parse(element("engine").textContent)); }
+
+  /** Plays from tick 0 to `tick`: seats of players that are not in the page make the launches of the film. */
+  async #forward(tick) {
+    const engine = this.#engine, { film } = this.page, byTick = new Map();
+    film.launches.forEach((launches, seat) => launches.forEach((launch) => {
+      byTick.set(launch.tick, [...(byTick.get(launch.tick) ?? []), { seat, ...launch }]);
+    }));
+    engine.restore(this.#start);
+    this.changes = engine.changes.filter((change) => change.tick <= tick); // those of the last game after it are gone
+    for (let since = performance.now(); engine.tick < tick;) {
+      this.#change(engine.tick);
+      const driven = new Set(this.#driven());
+      engine.step((byTick.get(engine.tick) ?? []).filter(({ seat }) => driven.has(seat)));
+      if (performance.now() - since < WORK_MS) continue;
+      this.page.say(`Playing to tick ${count(tick)}: ${count(engine.tick)} ...`);
+      await new Promise((done) => setTimeout(done));
+      since = performance.now();
+    }
+    this.#change(tick);
+    this.page.say("");
+  }
+
+  /** Lets those sit down who took over a seat at `tick`. */
+  #change(tick) {
+    const now = this.changes.filter((change) => change.tick === tick);
+    if (now.length) this.#engine.seat(now.map(({ seat, code }) => [seat, code]));
+  }
+
+  /** Returns the seats that the page drives. */
+  #driven() {
+    const { page } = this.#engine.codes, seats = this.#engine.field("seats");
+    return [...seats.keys()].filter((seat) => seat && seats[seat] === BigInt(page));
+  }
+
+  /** Gives the seat to the person; the champion goes on for others that the page has driven so far. */
+  #sit(tick, seat) {
+    const engine = this.#engine, { codes } = engine;
+    const others = this.#driven().filter((one) => one !== seat && engine.isAlive(one));
+    const sitting = [{ seat, code: "page", player: "agent", name: "person" },
+      ...others.map((one) => ({ seat: one, code: codes.champion, player: codes.champion_name, name: codes.champion_name }))];
+    engine.seat(sitting.map(({ seat: one, code }) => [one, code]));
+    engine.changes = [...this.changes, ...sitting.map((one) => ({ tick, ...one }))];
+    const players = sitting.sort((one, other) => one.seat - other.seat);
+    this.header = branchHeader(this.header ?? engine.template.header, { tick, players, ticks: tick, isOver: false });
+  }
+
+  // ---- as the connection to a server -----------------------------------------------------------------
+
+  /** Takes where situations go to; see `ServerConnection`. */
+  connect({ arrived }) {
+    this.arrived = arrived;
+    return this;
+  }
+
+  listen() {
+    this.#tell();
+    this.#plan();
+  }
+
+  async send(command) { return this.post(command); }
+
+  async post(command) {
+    if (command.do === "new") {
+      const refused = await this.begin(command);
+      if (!refused) this.game.resume();
+      return refused;
+    }
+    const reason = this.#refusal(command);
+    if (reason) return `${reason[0].toUpperCase()}${reason.slice(1)}.`;
+    this.#do(command);
+    this.#tell();
+    this.#plan();
+    return "";
+  }
+
+  #refusal({ do: what, target, panel }) {
+    if (what === "aim" || what === "pause" || what === "pace") return "";
+    if (what === "show") return panel === "advice" ? "" : `this page has no ${panel} to show`;
+    if (this.hasResigned) return "you have resigned";
+    return whyNot(this.now, this.seat, what === "launch" ? target : null);
+  }
+
+  #do(command) {
+    const { do: what, target, share } = command;
+    if (what === "pause") this.isPaused = command.on;
+    else if (what === "pace") this.pace = command.pace;
+    else if (what === "aim") this.aim = { target, share };
+    else if (what === "show") this.open = new Map(command.on ? [["advice", null]] : []);
+    else Object.assign(this, { queued: what === "launch" ? { target, share } : null, hasDecided: true, hasResigned: what === "resign" });
+  }
+
+  get #decides() { return this.now.is_alive && !this.now.is_over && !this.hasResigned; }
+
+  get #interval() { return (1000 * this.#engine.config.decision_every) / (this.pace === "step" ? QUICK : this.pace); }
+
+  /** Sees to it that the next decision is played in its time. */
+  #plan() {
+    clearTimeout(this.#timer);
+    const isAwaited = this.pace === "step" && this.#decides && !this.hasDecided;
+    if (this.now.is_over || this.isPaused || isAwaited) return;
+    this.#timer = setTimeout(() => {
+      this.#play();
+      this.#plan();
+    }, this.pace === "step" && this.#decides ? 0 : this.#interval);
+  }
+
+  #play() {
+    const engine = this.#engine, { film } = this.page, { tick } = engine, { queued, seat } = this;
+    engine.step(queued ? [{ seat, target: queued.target, fraction: FRACTIONS[queued.share] }] : []);
+    Object.assign(this, { queued: null, hasDecided: false, now: situationOf(engine, seat) });
+    film.append(frameOf(engine, engine.launched(tick)));
+    film.isComplete = this.now.is_over;
+    this.page.grown();
+    this.#tell();
+  }
+
+  #tell() {
+    const { now, queued, seat, page: { film } } = this;
+    this.arrived({
+      ...now, seat, number: ++this.#told, title: film.header.title, card: this.#card, costliest: null, queued, pages: 1,
+      wait_ms: this.isPaused ? null : Math.round(this.#interval), is_paused: this.isPaused, has_decided: this.hasDecided,
+      has_resigned: this.hasResigned, pace: this.pace, replay: this.fileName, panels: this.#panels(),
+    });
+  }
+
+  /** What is offered for the next game, if there is any; null as long as the person plays this one. */
+  get #card() { return this.card && !(this.#decides && this.now.tick) ? this.card : null; }
+
+  /** Returns what the open panels show, and what the launch that was aimed last would come to. */
+  #panels() {
+    const { now, aim, seat } = this, panels = {};
+    if (this.open.has("advice")) panels.advice = this.#decides ? this.#advice() : null;
+    if (aim) panels.forecast = this.#decides && !whyNot(now, seat, aim.target) ? this.#foresee(aim.target, aim.share) : null;
+    return panels;
+  }
+
+  /** Returns what the champion would do on the seat. */
+  #advice() {
+    const engine = this.#engine, { champion, champion_name: name } = engine.codes;
+    const launch = engine.aside(() => {
+      engine.seat([[this.seat, champion]]);
+      engine.step([]);
+      return engine.launched(0).find(({ seat }) => seat === this.seat);
+    });
+    return { name, options: [{ owner: launch?.target ?? -1, part: 1, fraction: launch?.fraction ?? 0 }] };
+  }
+
+  /** Plays a launch while all others hold, as territorial/engine/forecast.py does. */
+  #foresee(owner, share) {
+    const engine = this.#engine, { seat } = this, owners = engine.config.num_players + 1;
+    const pool = () => engine.field("pools")[seat * owners + owner], taken = () => Number(engine.field("taken")[seat * owners + owner]);
+    const begun = engine.tick, before = taken();
+    return engine.aside(() => {
+      engine.seat(Array.from({ length: owners - 1 }, (_, n) => [n + 1, "page"]));
+      for (let n = 0; n < MOST_DECISIONS && (n === 0 || (!engine.isOver && pool())); n++) {
+        engine.step(n ? [] : [{ seat, target: owner, fraction: FRACTIONS[share] }]);
+      }
+      return {
+        owner, share, ticks: engine.tick - begun, cells: taken() - before, troops: Number(engine.field("troops")[seat]), ends: engine.isOver,
+        goes_on: !engine.isOver && pool() !== 0n, is_alive: engine.isAlive(seat), falls: owner !== NEUTRAL && !engine.isAlive(owner),
+      };
+    });
+  }
+
+  get fileName() { return `territorial-${this.header.seed}-${this.tick}.replay`; }
+
+  /** Returns the bytes of the replay of the game as far as it has been played. */
+  async replay() {
+    const engine = this.#engine, { film } = this.page, { tick } = engine;
+    const launches = film.launches.flatMap((of, seat) => of.map((launch) => ({ seat, ...launch })));
+    launches.sort((one, other) => one.tick - other.tick || one.seat - other.seat);
+    return replayBytes({
+      header: branchHeader(this.header, { tick, players: [], ticks: tick, isOver: engine.isOver }),
+      land: Uint8Array.from(atob(engine.template.land), (one) => one.charCodeAt(0)),
+      launches,
+      checkpoints: [{ tick, digest: digestOf(BigInt(this.header.seed), engine.position()) }],
+    });
+  }
+}
+
+/** Returns the game as it stands, as `Film.append` takes it. */
+function frameOf(engine, launches) {
+  const numbers = (name) => Array.from(engine.field(name), Number);
+  return { tick: engine.tick, owner: engine.owners(), troops: numbers("troops"), alive: numbers("alive"), diedAt: numbers("death_tick"), pools: numbers("pools"), launches };
+}
+
+const local = new LocalGame(page);
+
+/** Lets the browser save the replay of the game, in the place of a link to the server. */
+async function saveReplay(event) {
+  event.preventDefault();
+  const link = Object.assign(document.createElement("a"), { download: local.fileName });
+  link.href = URL.createObjectURL(new Blob([await local.replay()]));
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+/** Plays a seat from a moment of the film on; returns why not, or "". */
+async function playOnHere(tick, seat) {
+  const reason = await local.takeOver(tick, seat);
+  if (reason) return reason;
+  goOn();
+  return "";
+}
+
+/** Shows the game of `local` as it is played. */
+function goOn() {
+  if (!local.game) {
+    local.game = new Game(page, (hooks) => local.connect(hooks));
+    connectGame(local.game);
+    element("see").hidden = true; // the page does not decode what agents observe
+    element("ending").querySelector("a").addEventListener("click", saveReplay);
+  }
+  local.game.resume();
+}
+
+/** In a page of new games the first one begins with the page. */
+async function beginHere() {
+  const { person: seat, card } = local.about ??= JSON.parse(element("engine").textContent);
+  if (!seat) return;
+  const { players, map } = element("start").querySelector("form").elements;
+  for (const input of [players, map]) input.closest("label").hidden = true; // the page has one map, and its players
+  while (!page.film.isComplete || !page.painter) await new Promise((done) => setTimeout(done, 20));
+  const refused = await local.begin(card);
+  if (refused) page.say(refused);
+  else goOn();
+}
+
+beginHere();

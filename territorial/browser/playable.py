@@ -1,0 +1,102 @@
+"""``playable``: what a page needs to play a recorded game on, without a server.
+
+Seeds are text there, as JavaScript's numbers are exact to 2**53 alone.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from territorial.bots import PythonBot
+from territorial.bots.settings import INTERVAL
+from territorial.browser.page_image import LIBRARY, image_of
+from territorial.config import GameConfig, interest_rates
+from territorial.constants import OBS_VERSION, __version__
+from territorial.engine.seats import Seat, starting_troops
+from territorial.engine.vec_game import VecGame
+from territorial.evaluation.schedule import CHAMPION
+from territorial.game.state import view
+from territorial.replay import Replay
+from territorial.replay.branch import DRIVEN, play_to_tick, player_of
+from territorial.replay.file_format import unpack
+
+NO_LINE_UPS: Mapping[str, Sequence[Seat]] = MappingProxyType({})
+
+
+def playable(
+    replay: Replay, given: Mapping[str, Seat], line_ups: Mapping[str, Sequence[Seat]] = NO_LINE_UPS
+) -> dict[str, Any]:
+    """Return the engine, the game at tick 0 and its players, as values that JSON has.
+
+    ``given``: by recorded names, styles and networks that the library does not have. Other players that it
+    does not have, and those that were driven from outside, make their recorded launches again. ``line_ups``:
+    by names of your own, the players of further games on the same map. ValueError where the package has no
+    library for pages.
+    """
+    bots = {name: bot for name, bot in given.items() if not isinstance(bot, PythonBot)}
+    game, sitting, repeat = play_to_tick(replay, 0, bots)
+    start, changes = game.save(0), []
+    for change in replay.changes:
+        player = player_of(change.name, bots)
+        code = _code_of(repeat if player in (None, *DRIVEN) else player, game)
+        changes.append({"tick": change.tick, "seat": change.seat, "code": code, "name": change.name})
+    codes = {"page": _code_of(repeat, game), "champion": _code_of(CHAMPION, game)}
+    further = {name: _line_up(seats, game) for name, seats in line_ups.items()}
+    game.restore(0, start)
+    driven = [seat for seat, one in enumerate(sitting, start=1) if one in (None, *DRIVEN)]
+    game.change_seats(0, dict.fromkeys(driven, repeat))
+    description, memory = image_of(game)
+    return {
+        **description,
+        **rules_of(replay.config),
+        "template": replay_template(replay),
+        "codes": {**codes, "champion_name": CHAMPION, "interval": INTERVAL},
+        "changes": changes,
+        "line_ups": further,
+        "library": _packed(LIBRARY.read_bytes()),
+        "memory": _packed(memory),
+    }
+
+
+def _code_of(player: Seat, game: VecGame) -> int:
+    """Return the code of a player in ``game``, in which it takes seat 1."""
+    game.change_seats(0, {1: player})
+    return int(view(game.blocks, "seats")[0, 1])
+
+
+def _line_up(seats: Sequence[Seat], game: VecGame) -> dict[str, Any]:
+    """Return the codes of players in ``game``, in which they sit down, their names and starting troops."""
+    game.change_seats(0, dict(enumerate(seats, start=1)))
+    codes = view(game.blocks, "seats")[0, 1:].tolist()
+    troops = starting_troops(seats, game.config).tolist()
+    return {"codes": codes, "troops": troops, "seats": game.seats_of(0)}
+
+
+def _packed(data: bytes) -> str:
+    return base64.b64encode(zlib.compress(data, 9)).decode()
+
+
+def rules_of(config: GameConfig) -> dict[str, Any]:
+    """Return the fields of ``config``, and what follows from them, as ``page/situation.js`` reads them."""
+    derived = {"interest_rates": interest_rates(config).tolist()}
+    return {"config": _with_text(config.to_dict(), "map_seed"), "derived": derived}
+
+
+def replay_template(replay: Replay) -> dict[str, Any]:
+    """Return the header of games that go on from ``replay``, and the bits of the map in base64.
+
+    What a branch changes of the header is up to ``branchHeader`` in ``page/replay_file.js``. This library
+    records the branch, whichever release has recorded ``replay``.
+    """
+    header = unpack(replay.to_bytes()).header | {"library": __version__, "observations": OBS_VERSION}
+    header["config"] = _with_text(header["config"], "map_seed")
+    return {"header": _with_text(header, "seed"), "land": base64.b64encode(replay.land.bits).decode()}
+
+
+def _with_text(values: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return ``values`` with one of them as text."""
+    return values | {name: str(values[name])}
