@@ -165,7 +165,7 @@ VERIFY: list[CheckPart] = [
     CheckPart(
         "leagues",
         [
-            "python -W ignore -m benchmarks.rllib.soak --iterations 30",
+            "python -W ignore -m benchmarks.rllib.soak --minutes 0.5",
             "python -W ignore -m benchmarks.rllib.training_speed --size small --rounds 1",
             "python -W ignore -m benchmarks.rllib.learner_speed --size small --only features",
         ],

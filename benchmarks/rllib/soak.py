@@ -1,22 +1,23 @@
 #!/usr/bin/env python3
-"""Trains a full-size league for long, watching memory and speed.
+"""Trains a league for long, watching memory, files, threads, disk and speed.
 
-    python benchmarks/rllib/soak.py                     500 iterations, twenty minutes on two cores
-    python benchmarks/rllib/soak.py --preset boards     the network over boards; hours
-    python benchmarks/rllib/soak.py --iterations 20     whether it runs, as in CI
+    python benchmarks/rllib/soak.py --minutes 90 --plot FILE    the preset pairs, two runners, a picture
+    python benchmarks/rllib/soak.py --algorithm appo            APPO; twenty minutes
+    python benchmarks/rllib/soak.py --runner stock              RLlib's own runner
+    python benchmarks/rllib/soak.py --minutes 0.5               whether it runs, as in CI
 
-It is ``territorial train`` with the network and the options of a preset, on 256 x 256 cells: 8 seats learn,
-bots have 12, and 12 are frozen, of up to 32 snapshots. An iteration has 64 steps of 10 ticks. In each of
-them a copy of the network becomes a snapshot, and from the 32nd on another one leaves the league; every
-fifth writes a checkpoint and removes from the store what no checkpoint needs. Games are cut after 100
-steps, so that they begin and end in every part of the run. The learning rate is so low that the last games
-are like the first ones: what they take is compared.
+It is ``territorial train`` with the network and the games of a preset, and iterations of a quarter of the
+steps, so that there are many. Every second iteration a copy of the network becomes a snapshot, and once the
+league is full another one leaves it; every fifth writes a checkpoint and removes from the store what no
+checkpoint needs; every twentieth evaluates in a process of its own. The learning rate is so low that the last
+games are like the first ones: what they take is compared.
 
-After each iteration the memory of all processes is read, and the processor time of the learner and of all
-runners. Those are compared in the last fifth with those in the second: the first is for warming up, and for
-the league to become full. The exit code is 1 if the median memory is more than 2 % over, or if a second of
-processor plays fewer than 0.9 times the steps; runs of fewer than 100 iterations are not judged. It needs Ray
-with RLlib and torch (the extra ``rllib``), on Linux.
+Every few seconds the memory, open files and threads of all processes are read, with the bytes of the store
+and of the checkpoints. The last third of the run is compared with the second; the first is for warming up,
+and for the league to become full. The slope of each process's private memory is a line through twelve means
+of these two thirds, because readings that follow each other are alike; its interval is Student's. The exit
+code is 1 if a bound is exceeded; runs of less than ten minutes are not judged. A process that grows is
+reported with the mappings that do. It needs Ray with RLlib and torch (the extra ``rllib``), on Linux.
 """
 
 import dataclasses
@@ -26,138 +27,248 @@ import sys
 import tempfile
 import time
 import warnings
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import ray
+from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+from ray.rllib.algorithms.appo import APPOConfig
+from ray.rllib.algorithms.ppo import PPOConfig
+from scipy.stats import linregress, t
 
 from benchmarks import harness
-from rllib_adapters.train.options import PRESETS, Training
+from rllib_adapters.train.options import CHECKPOINTS, PRESETS, SNAPSHOTS, Training
 from rllib_adapters.train.run import RAY, Run, kind_of, start_ray
 from territorial.cli import options
-from territorial.memory.measure import Memory, measure
+from territorial.memory.measure import measure
 from territorial.memory.plan import MB
 
-CAPACITY = 32
-"""Snapshots that the league keeps; a shorter run keeps fewer, so that it is full after a fifth."""
-FLAT, STEADY = 1.02, 0.9
-"""Times the memory of the second fifth at most, and times its speed at least."""
-JUDGED = 100
-"""Iterations from which on the bounds count; those of fewer are a matter of a few games."""
-UNLIMITED = 10.0**6
-"""Minutes that no run takes."""
+ALGORITHMS = {"ppo": PPOConfig, "appo": APPOConfig}
+GROWTH, SLOPE, SPEED = 1.01, 2.0, 0.95
+"""Bounds: times the second third's memory and disk, MB an hour of a process, times its speed."""
+JUDGED = 10.0
+"""Minutes from which on the bounds count."""
+READ_EVERY = 5.0
+"""Seconds between readings, at least."""
+BLOCKS = 12
+"""Means that a slope is found from."""
+UNLIMITED = 10**6
+"""Iterations that no run reaches."""
 
 
-def describe(memory: Memory) -> dict[str, Any]:
-    """Return ``measure``, ``total`` and ``private`` of what was measured, and ``kinds``, bytes by process."""
-    kinds: dict[str, int] = {}
-    for process in memory.processes:
-        kind = kind_of(process.pid, process.name)
-        kinds[kind] = kinds.get(kind, 0) + process.nbytes
-    return {"measure": memory.measure, "total": memory.total, "private": memory.private, "kinds": kinds}
-
-
-def training_of(preset: str, iterations: int, runners: int) -> Training:
-    """Return the options of the run: those of a preset, with the seats of the league at full size."""
+def training_of(preset: str, minutes: float, runners: int) -> Training:
+    """Return the options of the run."""
+    chosen = PRESETS[preset]
     return dataclasses.replace(
-        PRESETS[preset],
-        height=256,
-        width=256,
-        decision_every=10,
-        max_ticks=1000,
-        agent_seats=8,
-        snapshot_seats=12,
-        bot_seats=12,
-        capacity=min(CAPACITY, iterations // 5),
-        freeze_every=1,
-        iterations=iterations,
-        minutes=UNLIMITED,
+        chosen,
+        freeze_every=2,
+        capacity=20,
+        iterations=UNLIMITED,
+        minutes=minutes,
         env_runners=runners,
         torch_threads=1,
-        num_games=2,
-        iteration_steps=64,
-        minibatch=128,
+        iteration_steps=chosen.iteration_steps // 4,
+        minibatch=chosen.minibatch // 4,
         learning_rate=1e-6,
         checkpoint_every=5,
     )
 
 
-class Readings:
-    """Reads memory and processor time after every iteration; ``rows`` has what was found."""
+class Soaked(Run):
+    """A run that also evaluates, and may train by another algorithm."""
 
-    def __init__(self, iterations: int) -> None:
+    def _configuration(self) -> AlgorithmConfig:
+        config = super()._configuration()
+        config.evaluation(evaluation_interval=20, evaluation_num_env_runners=1, evaluation_duration=2)
+        if isinstance(config, APPOConfig):
+            config.training(minibatch_size=None, num_epochs=1)
+            config.reporting(min_time_s_per_iteration=0)
+        return config
+
+
+class Readings:
+    """Reads what all processes hold every few seconds; called by ``Run`` after each iteration.
+
+    ``rows`` has what was found, ``mappings`` the bytes of each process's mappings at two thirds of the run:
+    those that a growing process is compared with.
+    """
+
+    def __init__(self, folder: Path, minutes: float) -> None:
         self.rows: list[dict[str, Any]] = []
-        self._iterations = iterations
+        self.mappings: dict[int, Counter[str]] = {}
+        self._folder, self._seconds = folder, 60 * minutes
+        self._next_reading = self._next_line = 0.0
 
     def __call__(self, logged: dict[str, Any], seconds: int) -> None:
-        """Add a row, and print it now and then; called by ``Run``."""
+        """Add a row if it is time for one, and print a line now and then."""
+        if seconds < self._next_reading:
+            return
         gc.collect()
         memory = measure()
-        own = [process for process in memory.processes if kind_of(process.pid, process.name) != RAY]
+        used = harness.processor_seconds(process.pid for process in memory.processes)
         self.rows.append(
             {
+                "minutes": seconds / 60,
                 "iteration": logged["iteration"],
                 "steps": logged["steps"],
                 "snapshots": logged["snapshots"],
-                "processor_seconds": sum(harness.processor_seconds(process.pid for process in own).values()),
-                "own": sum(process.nbytes for process in own),
-                "own_private": sum(process.private for process in own),
-                **describe(memory),
+                "total": memory.total,
+                "disk": sum(map(_bytes_below, (self._folder / SNAPSHOTS, self._folder / CHECKPOINTS))),
+                "processes": {
+                    process.pid: {
+                        "kind": kind_of(process.pid, process.name),
+                        "private": process.private,
+                        "files": _entries(process.pid, "fd"),
+                        "threads": _entries(process.pid, "task"),
+                        "processor_seconds": used.get(process.pid, 0.0),
+                    }
+                    for process in memory.processes
+                },
             }
         )
-        if logged["iteration"] % max(1, self._iterations // 20) == 0:
-            kinds = ", ".join(f"{kind} {size / MB:,.0f}" for kind, size in self.rows[-1]["kinds"].items())
+        self._next_reading = seconds + READ_EVERY
+        if not self.mappings and seconds >= self._seconds / 3:
+            self.mappings = {process.pid: mapped(process.pid) for process in memory.processes}
+        if seconds >= self._next_line:
+            self._next_line = seconds + self._seconds / 20
+            kinds = ", ".join(f"{kind} {size / MB:,.0f}" for kind, size in _by_kind(self.rows[-1]).items())
             print(
-                f"{logged['iteration']} of {self._iterations}, {seconds} s, {logged['snapshots']} snapshots: "
-                f"{kinds} MB",
+                f"{seconds / 60:.1f} minutes, iteration {logged['iteration']}, {logged['snapshots']} "
+                f"snapshots, private MB: {kinds}",
                 flush=True,
             )
 
 
-def soak(training: Training) -> list[dict[str, Any]]:
-    """Train, and return what was read after each iteration."""
-    watch = Readings(training.iterations)
-    with tempfile.TemporaryDirectory() as folder:
-        run = Run(Path(folder) / "run", training)
-        try:
-            run.train(watch)
-        finally:
-            run.close()
-    return watch.rows
+def mapped(pid: int) -> Counter[str]:
+    """Return the private bytes of a process by the file, or kind, of what is mapped."""
+    found, name = Counter[str](), ""
+    try:
+        lines = (harness.PROC / str(pid) / "smaps").read_text(encoding="utf-8", errors="replace").splitlines()
+    except (FileNotFoundError, ProcessLookupError):
+        return found
+    for line in lines:
+        first, *rest = line.split()
+        if not first.endswith(":"):
+            name = rest[4] if len(rest) > 4 else "anonymous"
+        elif first in ("Private_Clean:", "Private_Dirty:"):
+            found[name] += 1024 * int(rest[0])
+    return found
 
 
-def summary(rows: list[dict[str, Any]]) -> dict[str, float]:
-    """Return memory and speed of the last fifth over those of the second."""
-    fifth = len(rows) // 5
-    second, last = rows[fifth : 2 * fifth], rows[-fifth:]
-    kept = {"growth": "own", "growth_of_private": "own_private", "growth_with_ray": "total"}
-    found = {
-        name: statistics.median(row[key] for row in last) / statistics.median(row[key] for row in second)
-        for name, key in kept.items()
-    }
-    speed = _steps_per_second(last) / _steps_per_second(second)
-    return found | {"speed": speed, "env_steps_per_process_second": _steps_per_second(rows[fifth:])}
+def _entries(pid: int, name: str) -> int:
+    try:
+        return len(list((harness.PROC / str(pid) / name).iterdir()))
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+
+
+def _bytes_below(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def _by_kind(row: dict[str, Any]) -> dict[str, int]:
+    kinds = Counter[str]()
+    for process in row["processes"].values():
+        kinds[process["kind"]] += process["private"]
+    return dict(sorted(kinds.items()))
+
+
+def slope(hours: Any, sizes: Any) -> tuple[float, float]:
+    """Return the growth of ``sizes``, in MB an hour, and half of its 95 % interval."""
+    blocks = [
+        (np.mean(some), np.mean(of))
+        for some, of in zip(np.array_split(hours, BLOCKS), np.array_split(sizes, BLOCKS), strict=True)
+    ]
+    line = linregress(*np.transpose(blocks))
+    return float(line.slope) / MB, float(line.stderr * t.ppf(0.975, BLOCKS - 2)) / MB
+
+
+def judged(readings: Readings) -> Iterator[tuple[bool, str]]:
+    """Yield whether a bound is kept, with what was found, for each of them."""
+    third = len(readings.rows) // 3
+    second, last = readings.rows[third : 2 * third], readings.rows[2 * third :]
+    for name, text in (("total", "memory of all processes, PSS"), ("disk", "store and checkpoints")):
+        before, after = (statistics.median(row[name] for row in rows) for rows in (second, last))
+        yield (
+            after <= GROWTH * before,
+            f"{text}: {before / MB:,.1f}, then {after / MB:,.1f} MB (medians), {after / before:.4f} times",
+        )
+    speeds = _steps_per_second(second), _steps_per_second(last)
+    yield (
+        speeds[1] >= SPEED * speeds[0],
+        f"steps a second of processor: {speeds[0]:,.0f}, then {speeds[1]:,.0f}, "
+        f"{speeds[1] / speeds[0]:.3f} times",
+    )
+    lasting = [pid for pid in last[-1]["processes"] if all(pid in row["processes"] for row in second + last)]
+    hours = [row["minutes"] / 60 for row in second + last]
+    for pid in lasting:
+        series = [row["processes"][pid] for row in second + last]
+        grows, half = slope(hours, [one["private"] for one in series])
+        kind = series[0]["kind"]
+        if kind != RAY:
+            yield (
+                grows + half <= SLOPE,
+                f"{kind} {pid}: {grows:+.2f} ± {half:.2f} MB an hour, of "
+                f"{series[-1]['private'] / MB:,.0f} MB private{_grown(readings, pid, grows + half > SLOPE)}",
+            )
+        for name in ("files", "threads"):
+            before, after = (max(row["processes"][pid][name] for row in rows) for rows in (second, last))
+            if after > before or kind != RAY:
+                yield after <= before, f"{kind} {pid}: at most {before:,}, then {after:,} {name}"
+
+
+def _grown(readings: Readings, pid: int, is_wanted: bool) -> str:
+    """Return what of a process has grown most since a third of the run."""
+    if not is_wanted or pid not in readings.mappings:
+        return ""
+    grown = mapped(pid)
+    grown.subtract(readings.mappings[pid])
+    return "; " + ", ".join(f"{name} {size / MB:+.1f} MB" for name, size in grown.most_common(3))
 
 
 def _steps_per_second(rows: list[dict[str, Any]]) -> float:
-    first, last = rows[0], rows[-1]
-    return float((last["steps"] - first["steps"]) / (last["processor_seconds"] - first["processor_seconds"]))
+    """Return the steps a second that all own processes together have computed."""
+    first, last = (
+        sum(one["processor_seconds"] for one in row["processes"].values() if one["kind"] != RAY)
+        for row in (rows[0], rows[-1])
+    )
+    return float((rows[-1]["steps"] - rows[0]["steps"]) / (last - first))
+
+
+def plot(rows: list[dict[str, Any]], title: str, path: Path) -> None:
+    """Draw the private memory by kind of process over minutes."""
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(8, 4), layout="constrained")
+    minutes, kinds = [row["minutes"] for row in rows], [_by_kind(row) for row in rows]
+    for kind in sorted(set().union(*kinds)):
+        axes.plot(minutes, [found.get(kind, 0) / MB for found in kinds], label=kind)
+    axes.plot(minutes, [row["total"] / MB for row in rows], "k--", label="all, PSS")
+    axes.set(xlabel="minutes", ylabel="MB, private to its processes", ylim=(0, None), title=title)
+    axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    figure.savefig(path, dpi=100)
 
 
 def main(argv: list[str] | None = None) -> int:
     """Train, print what was found and return the exit code."""
     parser = harness.parser_of(__doc__)
     parser.add_argument(
-        "--iterations",
-        type=options.whole(20, 10**6),
-        default=500,
-        help="training iterations of the run (default %(default)s)",
+        "--minutes", type=float, default=20.0, help="minutes of training (default %(default)s)"
     )
     parser.add_argument(
         "--preset",
         choices=[name for name in PRESETS if name != "quick"],
-        default="features",
-        help="network and rates of the run (default %(default)s)",
+        default="pairs",
+        help="network and games of the run (default %(default)s)",
+    )
+    parser.add_argument(
+        "--algorithm", choices=ALGORITHMS, default="ppo", help="what trains (default %(default)s)"
+    )
+    parser.add_argument(
+        "--runner", choices=["batched", "stock"], default="batched", help="what plays (default %(default)s)"
     )
     parser.add_argument(
         "--env-runners",
@@ -165,25 +276,34 @@ def main(argv: list[str] | None = None) -> int:
         default=2,
         help="processes that collect samples (default %(default)s)",
     )
+    parser.add_argument("--plot", metavar="FILE", type=Path, help="draw memory over minutes into FILE")
     parsed = parser.parse_args(argv)
     warnings.simplefilter("ignore")
-    training = training_of(parsed.preset, parsed.iterations, parsed.env_runners)
-    start_ray(training.env_runners)
+    training = training_of(parsed.preset, parsed.minutes, parsed.env_runners)
+    Soaked.algorithm_config, Soaked.runner = ALGORITHMS[parsed.algorithm], parsed.runner
+    start_ray(training.env_runners + 1)  # and one that evaluates
     start = time.perf_counter()
-    rows = soak(training)
-    seconds = time.perf_counter() - start
+    with tempfile.TemporaryDirectory() as folder:
+        run = Soaked(Path(folder) / "run", training)
+        readings = Readings(run.folder, parsed.minutes)
+        try:
+            run.train(readings)
+            found = list(judged(readings))
+        finally:
+            run.close()
     ray.shutdown()
-    found = summary(rows)
+    rows = readings.rows
     print(
-        f"{len(rows)} iterations in {seconds:,.0f} s. The last fifth over the second: "
-        f"{found['growth']:.4f} times the memory ({rows[0]['measure']}; at most {FLAT}), "
-        f"{found['growth_of_private']:.4f} times what no other process has, "
-        f"{found['growth_with_ray']:.4f} with Ray's own; {found['speed']:.3f} times the steps a second of "
-        f"processor (at least {STEADY}), {found['env_steps_per_process_second']:,.0f} of them"
+        f"{parsed.algorithm.upper()}, {parsed.preset}, {parsed.runner} runner: {rows[-1]['iteration']} "
+        f"iterations in {time.perf_counter() - start:,.0f} s, {rows[-1]['steps']:,} steps. "
+        "The second third of the run, then the last:"
     )
-    harness.write(parsed.json, {"training": dataclasses.asdict(training), **found, "rows": rows})
-    is_flat = found["growth"] <= FLAT and found["speed"] >= STEADY
-    return int(not is_flat and len(rows) >= JUDGED)
+    for is_kept, text in found:
+        print(f"{'      ' if is_kept else 'GROWS '}{text}")
+    harness.write(parsed.json, {"training": dataclasses.asdict(training), "rows": rows})
+    if parsed.plot is not None:
+        plot(rows, f"{parsed.algorithm.upper()}, {parsed.preset}, {parsed.runner} runner", parsed.plot)
+    return int(parsed.minutes >= JUDGED and not all(is_kept for is_kept, _ in found))
 
 
 if __name__ == "__main__":

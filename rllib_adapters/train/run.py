@@ -19,6 +19,7 @@ import numpy as np
 import ray
 import torch
 from ray.rllib.algorithms.algorithm import Algorithm
+from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters.cluster import search_path
@@ -83,6 +84,9 @@ class Run:
     ``memory_mb``.
 
     """
+
+    algorithm_config: type[AlgorithmConfig] = PPOConfig
+    runner = "batched"
 
     def __init__(
         self, folder: Path, training: Training | None, *, shared: bool = False, **limits: Any
@@ -166,17 +170,20 @@ class Run:
             )
 
     def _build(self) -> Algorithm:
+        self._check_budget(self.training.env_config())
+        return self._configuration().build_algo()
+
+    def _configuration(self) -> AlgorithmConfig:
+        """Return what the algorithm of a new run is built from."""
         training = self.training
-        env_config = training.env_config()
-        self._check_budget(env_config)
         config = configure_league(
-            PPOConfig(),
-            env_config,
+            self.algorithm_config(),
+            training.env_config(),
             training.league(),
             self.store,
             start=training.start or None,
             module=(training.net.module, training.net.settings),
-            runner="batched",
+            runner=self.runner,
         )
         config.env_runners(
             num_env_runners=training.env_runners,
@@ -198,7 +205,7 @@ class Run:
         )
         config.learning(share=training.share, bf16=training.bf16)
         config.debugging(seed=training.seed, log_level="ERROR")
-        return config.build_algo()
+        return config
 
     def _restore(self, latest: Path) -> Algorithm:
         try:
