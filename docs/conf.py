@@ -4,6 +4,8 @@ import importlib.metadata
 import inspect
 import pkgutil
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -12,6 +14,9 @@ from sphinx.ext.autodoc.mock import mock
 from sphinx.util import logging
 
 from territorial import __version__, cli
+from territorial.browser.page_image import LIBRARY
+
+ROOT = Path(__file__).resolve().parents[1]
 
 project = "territorial-env"
 author = "The territorial-env authors"
@@ -50,15 +55,16 @@ def version_of(name: str) -> str:
 importlib.metadata.version = version_of
 
 GAMES = {
-    "usual": (),
-    "turtles": (
-        *("--seats", "turtle,besieger,settler,banker", "--num-players", "8"),
-        *("--height", "128", "--width", "128", "--map", "islands", "--seed", "3"),
-    ),
-    "crowd": ("--num-players", "120", "--height", "384", "--width", "384", "--map", "mountains"),
-    "europe": ("--map", "europe", "--seats", "mixed-2", "--seed", "2"),
+    "play": "play",
+    "usual": "watch",
+    "bots": "watch --seats settler,besieger,vulture,leader_hunter --num-players 16 --seed 1",
+    "champion": "watch --seats champion,settler --num-players 16 --seed 1",
+    "turtles": "watch --seats turtle,besieger,settler,banker --num-players 8 --height 128 --width 128"
+    " --map islands --seed 3",
+    "crowd": "watch --num-players 120 --height 384 --width 384 --map mountains",
+    "europe": "watch --map europe --seats mixed-2 --seed 2",
 }
-"""Games of gallery.md, by the names of their pages: options of `territorial watch`."""
+"""Games that pages of the documentation show, by the names of their own pages: commands of `territorial`."""
 
 
 PUBLIC = ("bots", "training", "decode", "league", "maps", "nets", "render", "replay", "testing")
@@ -82,10 +88,12 @@ def play_games(app: Sphinx, failure: Exception | None) -> None:
     """Write the pages of GAMES beside those of the documentation, where these are HTML."""
     if failure is not None or app.builder.format != "html":
         return
+    if not LIBRARY.exists():  # a checkout, in which nothing has compiled it for browsers
+        subprocess.run([sys.executable, ROOT / "maintainers/machine_code.py", "web"], check=True)
     folder = Path(app.outdir) / "games"
     folder.mkdir(exist_ok=True)
-    for name, options in GAMES.items():
-        code = cli.main(["watch", "--page", str(folder / f"{name}.html"), *options])
+    for name, command in GAMES.items():
+        code = cli.main([*command.split(), "--page", str(folder / f"{name}.html")])
         if code:
             raise RuntimeError(f"the game {name!r} was not played: exit code {code}")
 
