@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from territorial._log import elapsed
-from territorial.bots import PythonBot
+from territorial.bots import RESERVED_NAMES, PythonBot
 from territorial.browser.commands import FASTEST, LEVELS, STEP, Wish, WishError, person_name
 from territorial.browser.film import Show, show
 from territorial.browser.panels import Look, advice_of, agent_view, chooser
@@ -239,7 +239,7 @@ class Hosting:
             field = "spectate" if self.spectate else "before"
             raise HostingError(field, "it must not be set, as in a page a person plays new games")
         first = self.resolved()
-        table = first.table(count(1), self.choices)
+        table = first.table(count(1), {})
         if table.policies or any(isinstance(bot, PythonBot) for bot in table.players.values()):
             raise HostingError("opponents", "must be bots of rules and networks, as a page has no others")
         names = LEVELS if self.usual_level is not None else ("",)
@@ -249,7 +249,10 @@ class Hosting:
         engine = playable(replay, table.players, {name: game.sitting.seats for name, game in games.items()})
         for name, game in games.items():
             engine["line_ups"][name] |= {"names": game.sitting.names, "title": game._title}
-        return show(replay, first._title), engine | {"person": self.seat, "card": table.card}
+        card = first.card | self.choices | {"levels": [name for name in names if name]}
+        card["given"] |= {name: card[name] for name in ("players", "map")}  # those of all games of a page
+        more = {"person": self.seat, "card": card, "reserved": sorted(RESERVED_NAMES)}
+        return show(replay, first._title), engine | more
 
     def table(self, numbers: Iterator[int], choices: Mapping[str, Any]) -> Table:
         """Return the game of a resolved ``Hosting`` at its first tick, which may have to compile.

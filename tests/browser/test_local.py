@@ -1,13 +1,14 @@
 """Pages that play a game on by themselves: the same games as here, and what a player does is a replay."""
 
 import base64
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from territorial.bots import Network
-from territorial.browser.commands import LEVELS
+from territorial.browser.commands import LEVELS, person_name
 from territorial.browser.film import show, write_film
 from territorial.browser.hosting import Hosting
 from territorial.browser.page_image import LIBRARY
@@ -16,7 +17,7 @@ from territorial.browser.web import write_page
 from territorial.replay import Replay
 from tests.bots.networks import TRAINED
 from tests.browser.chromium import soon
-from tests.browser.support import click, evaluate, press, settle, text_of
+from tests.browser.support import click, evaluate, press, rows_of, settle, text_of
 from tests.replay.support import random_actions, random_setting, recorded_game
 from tests.replay.test_branch import Chancy
 
@@ -54,6 +55,8 @@ PLAY = """async ([tick, seat, decisions]) => {
     return btoa(String.fromCharCode(...await local.replay()));
 }"""
 
+SHOWN = """page.film.ticks.map((tick, n) => [tick, Array.from(page.film.troops[n]).slice(1),
+    page.film.gifts[n].map(({ seat, target, troops }) => [seat, target, troops])])"""
 SAVED = "(async () => btoa(String.fromCharCode(...await local.replay())))()"
 
 
@@ -70,8 +73,9 @@ def game_of(seed):
 
 @pytest.fixture
 def opened(open_page, tmp_path):
-    def open_game(replay):
-        film = b"".join(write_film(*show(replay, "a game")))
+    def open_game(replay, **more):
+        header, frames = show(replay, "a game")
+        film = b"".join(write_film(header | more, frames))
         write_page(tmp_path / "game.html", film, playable(replay, {OWN.name: OWN}))
         tab = open_page((tmp_path / "game.html").as_uri())
         soon(tab, "page.film.isComplete && page.painter")
@@ -88,19 +92,29 @@ def check_end(opened, seed):
 
 
 def check_taken_over(opened, seed):
+    """Four times: the second and third from one tick, the last from one after it."""
     replay, rng = game_of(seed), np.random.default_rng(seed)
     every = replay.config.decision_every
-    tick = int(rng.integers(0, -(-replay.num_ticks // every))) * every
-    alive = np.flatnonzero(replay.seek(tick).state.alive[0, 1:]) + 1
-    tab = opened(replay)
-    first = Replay.from_bytes(base64.b64decode(tab.evaluate(PLAY, [tick, int(rng.choice(alive)), 40])))
-    again = tick // 2 // every * every
-    seat = int(rng.choice(np.flatnonzero(replay.seek(again).state.alive[0, 1:]) + 1))
-    second = Replay.from_bytes(base64.b64decode(tab.evaluate(PLAY, [again, seat, 1000])))
-    for branch, since in ((first, tick), (second, again)):
+    first = int(rng.integers(0, -(-replay.num_ticks // every))) * every
+    again = first // 2 // every * every
+    tab, before = opened(replay), replay
+    for tick, decisions in ((first, 40), (again, 9), (again, 9), (again + 4 * every, 1000)):
+        tick = min(tick, (before.num_ticks - 1) // every * every)
+        seat = int(rng.choice(np.flatnonzero(before.seek(tick).state.alive[0, 1:]) + 1))
+        tab.evaluate("page.game?.watchAgain()")
+        branch = Replay.from_bytes(base64.b64decode(tab.evaluate(PLAY, [tick, seat, decisions])))
         branch.verify()
-        assert branch.seek(since).digest(0) == replay.seek(since).digest(0)
-    assert second.players_at(again)[seat - 1] == "agent"
+        assert branch.seek(tick).digest(0) == before.seek(tick).digest(0)
+        assert branch.players_at(tick)[seat - 1] == "agent"
+        gone = {change.seat for change in (*replay.changes, *branch.changes)}
+        for at in set(range(1, len(branch.seats) + 1)) - gone:
+            assert branch.names[at - 1] == replay.names[at - 1]
+        before = branch
+    frames = before.frames(every)
+    assert tab.evaluate(SHOWN) == [
+        [frame.tick, frame.troops.tolist(), [] if frame.gifts is None else frame.gifts.tolist()]
+        for frame in frames
+    ]
     tab.close()
 
 
@@ -118,24 +132,29 @@ def test_three_hundred_games_end_in_the_page_as_they_were_recorded(opened):
 
 @pytest.mark.quick
 @pytest.mark.parametrize("seed", range(4))
-def test_a_game_that_is_taken_over_twice_is_a_replay_each_time(opened, seed):
+def test_a_game_that_is_taken_over_again_and_again_is_a_replay_each_time(opened, seed):
     check_taken_over(opened, seed)
 
 
 @pytest.mark.verify
-def test_forty_games_that_are_taken_over_twice_are_replays(opened):
+def test_forty_games_that_are_taken_over_again_and_again_are_replays(opened):
     for seed in range(4, 44):
         check_taken_over(opened, seed)
 
 
 def test_a_seat_is_played_on_to_the_end_by_keyboard(opened, tmp_path):
     replay = recorded_game(seats=("settler", "turtle", "champion", "novice"), seed=3)[1]
-    tab = opened(replay)
+    tab = opened(
+        replay, chances={"ticks": [0, 100, 200], "places": [[1, 2, 3, 4]] * 3, "games": 1, "agents": ""}
+    )
+    press(tab, "y")  # there is no next game
     settle(tab, "page.play(false); page.follow(1); page.seek(100)")
     press(tab, "j", until="page.game?.now?.seat === 1 && document.body.classList.contains('is-in-game')")
     assert tab.evaluate("[page.game.now.tick, page.game.now.is_paused]") == [100, True]
     assert text_of(tab, "#title") == "You from tick 100"
     assert "P1 person" in text_of(tab, "#me b")
+    assert next(texts for _, kind, texts in rows_of(tab) if "is-own" in kind)[1] == "P1 person"
+    assert tab.evaluate("page.film.header.chances.ticks") == [0, 100]  # those after it were of another game
     press(tab, "p", until="document.querySelectorAll('#advice li').length === 1")
     assert text_of(tab, "#advice h2") == "What champion-1 would do"
     press(tab, "n", until="page.game.now.queued !== null || page.game.said")
@@ -154,6 +173,8 @@ def test_a_seat_is_played_on_to_the_end_by_keyboard(opened, tmp_path):
     settle(tab, "page.play(false); page.follow(2); page.seek(100)")
     press(tab, "j", until="page.game?.now?.seat === 2")
     assert tab.evaluate("page.film.lastTick") == 100
+    settle(tab)
+    assert [seat for seat, kind, _ in rows_of(tab) if "is-own" in kind] == [2]
 
 
 def test_what_cannot_be_played_on_is_said(opened):
@@ -167,6 +188,9 @@ def test_what_cannot_be_played_on_is_said(opened):
     both = tab.evaluate("Promise.all([playOnHere(50, 1), playOnHere(50, 2)])")
     assert both == ["", "Another game is being prepared."]
     assert tab.evaluate("page.game.watchAgain(), playOnHere(50, 2)") == ""
+    tab.evaluate("page.game.pause(), page.game.setPace(1000), page.game.resign(), page.game.watchAgain()")
+    assert tab.evaluate("playOnHere(5, 2)") == "Nobody decides at this moment."
+    soon(tab, "page.film.isComplete")  # the game before goes on
     tab = opened(replay)
     tab.evaluate("Engine.open = () => Promise.reject(new Error('no memory64')), 0")
     assert tab.evaluate("playOnHere(100, 1)").endswith("as Chrome and Firefox have (no memory64).")
@@ -200,3 +224,116 @@ def test_a_page_of_new_games_has_levels_and_begins_again(open_page, tmp_path):
     assert len({replay.land for replay in played}) == 1
     game = played[0].game(0)  # with those who sat there
     assert game.seats_of(0) == played[0].seats
+
+
+CLOCKED = """[(() => {
+    let now = 0, delays = [];
+    performance.now = () => now;
+    setTimeout = (_, delay) => delays.push(delay);
+    local.post({ do: "pause", on: false });
+    now = 300;
+    local.post({ do: "aim", target: 0, share: 3 });
+    local.post({ do: "show", panel: "advice", on: true });
+    const { wait_ms: told } = local.game.now;
+    local.post({ do: "pace", pace: 100 });
+    return [...delays.slice(-3), told];
+})()]"""
+
+
+def test_what_a_player_looks_at_delays_no_decision(opened):
+    """At 20 ticks a second there is one every 500 ms."""
+    tab = opened(recorded_game(seed=3)[1])
+    assert tab.evaluate("playOnHere(50, 1)") == ""
+    assert tab.evaluate(CLOCKED) == [[200, 200, 100, 200]]
+
+
+def new_page(open_page, path, first="", **options):
+    """Open a page of new games, whose start card waits."""
+    shown, engine = Hosting(**options).page()
+    write_page(path / "game.html", b"".join(write_film(*shown)), engine)
+    tab = open_page((path / "game.html").as_uri(), first)
+    soon(tab, "element('start').open && !document.querySelector('#start fieldset').disabled")
+    return tab
+
+
+OTHER_PAGE = (
+    """localStorage.setItem("territorial", JSON.stringify({ players: 32, map: "europe", level: "hard" }))"""
+)
+DEALT = {"height": 32, "width": 32, "num_players": 5, "teams": 2, "team_deal": "random", "max_ticks": 100}
+
+
+def test_a_page_has_its_own_players_map_and_levels_whatever_others_had(open_page, tmp_path):
+    config = {"height": 32, "width": 32, "num_players": 4, "max_ticks": 100}
+    tab = new_page(open_page, tmp_path, OTHER_PAGE, config=config, opponents=["turtle"])
+    assert tab.evaluate("page.start.form.elements.level.value") == "as on the command line"
+    assert tab.evaluate("document.querySelectorAll('#start [name=level]').length") == 1
+    press(tab, "Enter", until="!element('start').open && !page.game.now.is_paused")
+
+
+NAMES = [
+    "Ada",
+    " Ada  Bo ",
+    "Turtle",
+    "",
+    "  ",
+    "a\u200db",
+    "a\u2028b",
+    "a\u00a0b",
+    "a\tb",
+    "x" * 65,
+    "\U0001f980",
+]
+
+
+def test_teams_names_and_seats_are_those_that_the_replay_has(open_page, tmp_path):
+    tab = new_page(open_page, tmp_path, config=DEALT, level="easy", seat=2)
+    for name in NAMES:
+        wish = f"{{do: 'new', level: 'easy', players: 5, name: {json.dumps(name)}, seed: null}}"
+        said = tab.evaluate(f"local.post({wish})")
+        try:
+            assert (said, tab.evaluate("local.header.names[1]")) == ("", person_name(name))
+        except ValueError:
+            assert said.startswith("Name is ")
+    deals = set()
+    for seed in range(6):
+        assert tab.evaluate(f"local.post({{...local.card, do: 'new', seed: '{seed}'}})") == ""
+        replay = Replay.from_bytes(base64.b64decode(tab.evaluate(SAVED)))
+        header = show(replay, "")[0]
+        for name in ("teams", "colors", "border_colors", "names"):
+            assert tab.evaluate(f"page.film.header.{name}") == header[name], (seed, name)
+        assert tab.evaluate("page.film.teams.map(({ seats }) => seats)") == [
+            [seat for seat, team in enumerate(replay.teams, start=1) if team == one] for one in (1, 2)
+        ]
+        deals.add(replay.teams)
+        settle(tab)
+        assert {seat: texts[0] for seat, _, texts in rows_of(tab) if seat > 0} == {  # but for those of teams
+            seat: f"P{seat} {name}" for seat, name in enumerate(replay.names, start=1)
+        }
+    assert len(deals) > 1
+
+
+def test_a_game_that_is_over_is_played_on_from_the_page_of_new_games(open_page, tmp_path):
+    config = {"height": 32, "width": 32, "num_players": 4, "max_ticks": 100}
+    tab = new_page(open_page, tmp_path, config=config, name="Ada")
+    press(tab, "Enter", until="!element('start').open && !page.game.now.is_paused")
+    for seat in (2, 3):
+        tab.evaluate("page.game.setPace(1000), page.game.now.is_paused && page.game.pause()")
+        soon(tab, "element('ending').open")
+        click(tab, "#ending [value=again]", until="!page.game && page.isPlaying")
+        settle(tab, f"page.play(false); page.follow({seat}); page.seek(50)")
+        assert tab.evaluate("document.querySelectorAll('#play-on').length") == 1
+        press(tab, "j", until=f"page.game?.now?.seat === {seat}")
+    replay = Replay.from_bytes(base64.b64decode(tab.evaluate(SAVED)))
+    replay.verify()
+    assert replay.names[:3] == ("champion-1", "champion-1", "Ada")
+
+
+def test_a_page_of_new_games_says_for_good_why_it_cannot_play(open_page, tmp_path):
+    shown, engine = Hosting(config={"height": 32, "width": 32, "num_players": 4}).page()
+    write_page(tmp_path / "game.html", b"".join(write_film(*shown)), engine)
+    tab = open_page(
+        (tmp_path / "game.html").as_uri(), "WebAssembly.instantiate = () => Promise.reject(new Error('none'))"
+    )
+    soon(tab, "page.painter && element('status').textContent.startsWith('This browser cannot')")
+    settle(tab, "performance.now = () => 1e9")
+    assert text_of(tab, "#status").endswith("as Chrome and Firefox have (none).")

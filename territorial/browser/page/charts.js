@@ -152,11 +152,12 @@ class TroopsChart extends Chart {
 class ChancesChart extends Chart {
   constructor(section, film, palette) {
     super(section, film, palette);
-    this.chances = film.header.chances;
     this.losses = section.querySelector("ol");
     section.hidden = !this.chances;
     if (this.chances) put(section.querySelector("p"), `expected place, of ${this.chances.games} games from each moment; ${this.chances.agents} plays on for agents`);
   }
+
+  get chances() { return this.film.header.chances; }
 
   drawPlot() {
     const { context, chances, film, seat } = this, until = film.ticks[this.horizon];

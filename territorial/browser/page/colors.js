@@ -3,7 +3,10 @@
 
 /** Colours by owner code, in full or, but for one owner, faded. */
 class Palette {
-  constructor(header) {
+  constructor(header) { this.take(header); }
+
+  /** Takes the colours of a film. */
+  take(header) {
     this.texts = byCode(header.colors);
     this.fill = Uint32Array.from(this.texts, pixelOf);
     this.side = Uint32Array.from(byCode(header.border_colors), pixelOf);
@@ -22,6 +25,13 @@ function byCode(colors) {
   colors.slice(0, -1).forEach((text, code) => { texts[code] = text; });
   texts[BLOCKED] = colors[colors.length - 1];
   return texts;
+}
+
+/** Returns colours of seats in `teams` as they are once teams are `dealt` anew: those of the first, second ... member stay. */
+function dealtColors(colors, teams, dealt) {
+  const places = (all) => all.map((team, index) => `${team}/${all.slice(0, index).filter((one) => one === team).length}`);
+  const before = places(teams), seats = places(dealt).map((place) => colors[1 + before.indexOf(place)]);
+  return [colors[0], ...seats, colors.at(-1)];
 }
 
 /** Returns a colour "#rrggbb" as a pixel of an image: A, B, G, R from the highest byte. */

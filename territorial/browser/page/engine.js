@@ -60,11 +60,11 @@ class Engine {
     }
   }
 
-  /** Returns what all seats launched in the last step: {tick, seat, target, fraction}. */
-  launched(tick) {
-    const [targets, fractions] = ["target", "fraction"].map((name) => this.field(`launched.${name}`)), found = [];
+  /** Returns what all seats launched in the last step: {tick, seat, target, fraction}; only what is legal if `isLegal`. */
+  launched(tick, isLegal = false) {
+    const [targets, fractions, legal] = ["target", "fraction", "legal"].map((name) => this.field(`launched.${name}`)), found = [];
     targets.forEach((target, index) => {
-      if (target >= 0) found.push({ tick, seat: index + 1, target, fraction: fractions[index] });
+      if (target >= 0 && (legal[index] || !isLegal)) found.push({ tick, seat: index + 1, target, fraction: fractions[index] });
     });
     return found;
   }

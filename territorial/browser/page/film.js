@@ -88,12 +88,17 @@ class Film {
     }
     this.header = header;
     this.numCells = header.height * header.width;
-    for (const [index, team] of (header.teams ?? []).entries()) {
+    this.#formTeams();
+    this.#board = new Uint8Array(this.numCells);
+    this.#sinceKey = this.numCells;  // the first frame becomes a key
+  }
+
+  #formTeams() {
+    this.teams = [];
+    for (const [index, team] of (this.header.teams ?? []).entries()) {
       this.teams[team - 1] ??= { team, seats: [], name: `team ${team}` };
       this.teams[team - 1].seats.push(index + 1);
     }
-    this.#board = new Uint8Array(this.numCells);
-    this.#sinceKey = this.numCells;  // the first frame becomes a key
   }
 
   #add(numbers) {
@@ -201,7 +206,9 @@ class Film {
     this.#keys = this.#keys.filter(({ index }) => index <= frame);
     const owners = this.header.num_players + 1, inField = this.attacks[frame].filter(({ troops }) => troops);
     this.#pools = new Map(inField.map(({ seat, target, troops }) => [(seat - 1) * owners + target, troops]));
-    Object.assign(this, { header: { ...this.header, ...header }, isComplete: false });
+    const { chances } = this.header, ticks = chances?.ticks.filter((tick) => tick <= until); // the rest is of another game
+    Object.assign(this, { header: { ...this.header, ...header, chances: chances && { ...chances, ticks } }, isComplete: false });
+    this.#formTeams();
   }
 
   /** Begins another game on the same map with a frame, as `append` takes it. */
@@ -216,9 +223,9 @@ class Film {
 
   /**
    * Adds a frame: `owner`, the codes of all cells; by seat, 0 unused, `troops`, `alive` and `diedAt`; `pools`, by (seat, owner
-   * code); and `launches` since the frame before, {tick, seat, target, fraction}.
+   * code); and since the frame before `launches`, {tick, seat, target, fraction}, and `gifts`, {seat, target, troops}.
    */
-  append({ tick, owner, troops, alive, diedAt, pools, launches }) {
+  append({ tick, owner, troops, alive, diedAt, pools, launches, gifts }) {
     const before = this.length - 1, land = this.land[before]?.slice() ?? new Int32Array(256), taken = new Map(), owners = this.header.num_players + 1;
     const cells = [], codes = [];
     if (before < 0) land[NEUTRAL] = this.numCells;
@@ -229,7 +236,7 @@ class Film {
     for (const { seat, ...launch } of launches) (this.launches[seat] ??= []).push(launch);
     alive.forEach((lives, seat) => { if (seat && !lives) this.diedAt[seat] ??= diedAt[seat]; });
     this.#changes.push({ cells: Uint32Array.from(cells), codes: Uint8Array.from(codes) });
-    this.gifts.push(launches.filter(({ seat, target }) => this.areAllies(seat, target)).map(({ seat, target, troops }) => ({ seat, target, troops })));
+    this.gifts.push(gifts);
     this.attacks.push(this.#attacks(taken));
     this.ticks.push(tick);
     this.alive.push(Uint8Array.from(alive));
@@ -296,7 +303,7 @@ class Film {
     const land = this.land[frame], troops = this.troops[frame], alive = this.alive[frame];
     const died = (seat) => (alive[seat] ? Infinity : this.diedAt[seat] ?? 0);
     const order = (a, b) => died(b) - died(a) || land[b] - land[a] || troops[b] - troops[a] || a - b;
-    return seats.sort((a, b) => order(a, b) || a - b);
+    return [...seats].sort((a, b) => order(a, b) || a - b);
   }
 
   name(seat) { return `P${seat} ${this.header.names[seat - 1]}`; }

@@ -13,6 +13,8 @@ class LocalGame {
   #start = null; // the memory at tick 0
   #told = 0;     // situations
   #timer = 0;
+  #due = null;   // when the next decision is, milliseconds; null: it waits for a command
+  #origin = null; // the header at tick 0
   #isBusy = false; // until the game of the last wish stands
 
   constructor(page) { this.page = page; }
@@ -26,8 +28,15 @@ class LocalGame {
   async #alone(work) {
     if (this.#isBusy) return "Another game is being prepared.";
     this.#isBusy = true;
+    clearTimeout(this.#timer);
+    const before = this.now && this.#engine.save();
     try {
-      return await work();
+      const refused = await work();
+      if (refused && before) {
+        this.#engine.restore(before);
+        this.#plan();
+      }
+      return refused;
     } finally {
       this.#isBusy = false;
     }
@@ -35,7 +44,6 @@ class LocalGame {
 
   async #takeOver(tick, seat) {
     const { film } = this.page, frame = film.frameAt(tick);
-    clearTimeout(this.#timer);
     if (!film.isComplete && !this.now) return "The film is still loading.";
     if (!film.alive[frame][seat]) return `${film.name(seat)} is out.`;
     if (tick % this.#about.config.decision_every) return NOBODY;
@@ -56,9 +64,10 @@ class LocalGame {
     return "";
   }
 
-  async #begin({ level, players, name, seed }) {
-    const { page } = this, { card, line_ups: lineUps, person: seat } = this.#about;
-    clearTimeout(this.#timer);
+  async #begin({ level, players, name: given, seed }) {
+    const { page } = this, { card, line_ups: lineUps, person: seat, reserved } = this.#about;
+    const name = given.split(" ").filter(Boolean).join(" "), fault = nameFault(name, reserved);
+    if (fault) return fault;
     if (players !== card.players) return `This page has games of ${card.players} players.`;
     try {
       this.#engine ??= await Engine.open(this.#about);
@@ -72,15 +81,24 @@ class LocalGame {
     engine.begin(BigInt(number), codes.map((code, n) => (n + 1 === seat ? engine.codes.page : code)), troops);
     this.#start = engine.save();
     const called = names.map((one, n) => (n + 1 === seat ? name : one));
-    this.header = { ...engine.template.header, seed: number, seats, names: called };
+    this.header = this.#origin = { ...engine.template.header, seed: number, seats, names: called };
     engine.changes = this.changes = [];
-    page.restart({ title: `${title}, seed ${number}`, names: called }, frameOf(engine, []));
+    page.restart({ title: `${title}, seed ${number}`, names: called, ...this.#deal() }, frameOf(engine, [], []));
     this.card = { ...card, level, name, seed: number };
     this.#prepare(0, seat, seed === null || Boolean(this.now));
     return "";
   }
 
+  /** Returns the teams of a game, if it has any, and the colours of their members. */
+  #deal() {
+    const { teams, colors, border_colors: borders } = this.page.film.header;
+    if (!teams) return {};
+    const dealt = Array.from(this.#engine.field("team"), Number).slice(1);
+    return { teams: dealt, colors: dealtColors(colors, teams, dealt), border_colors: dealtColors(borders, teams, dealt) };
+  }
+
   #prepare(tick, seat, goesOn) {
+    this.#due = null;
     Object.assign(this, { seat, tick, pace: LOCAL_PACE, isPaused: !goesOn, queued: null, hasDecided: false, hasResigned: false, open: new Map(), aim: null });
     this.now = situationOf(this.#engine, seat);
   }
@@ -108,10 +126,9 @@ class LocalGame {
     this.page.say("");
   }
 
-  /** Lets those sit down who took over a seat at `tick`. */
+  /** Lets those sit down who took over a seat at `tick`, one after the other: a seat may have changed twice. */
   #change(tick) {
-    const now = this.changes.filter((change) => change.tick === tick);
-    if (now.length) this.#engine.seat(now.map(({ seat, code }) => [seat, code]));
+    for (const change of this.changes) if (change.tick === tick) this.#engine.seat([[change.seat, change.code]]);
   }
 
   /** Returns the seats that the page drives. */
@@ -122,14 +139,17 @@ class LocalGame {
 
   /** Gives the seat to the person; the champion goes on for others that the page has driven so far. */
   #sit(tick, seat) {
-    const engine = this.#engine, { codes } = engine;
+    const engine = this.#engine, { codes } = engine, origin = (this.#origin ??= engine.template.header), names = [...origin.names];
+    for (const one of this.changes) if (one.player) names[one.seat - 1] = one.name; // those that took over here
+    const before = { ...(this.header ?? origin), names }, known = playersAt(before, tick);
     const others = this.#driven().filter((one) => one !== seat && engine.isAlive(one));
-    const sitting = [{ seat, code: "page", player: "agent", name: "person" },
-      ...others.map((one) => ({ seat: one, code: codes.champion, player: codes.champion_name, name: codes.champion_name }))];
+    const sitting = [{ seat, code: "page", player: "agent", name: this.card?.name ?? "person" },
+      ...others.map((one) => ({ seat: one, code: codes.champion, player: codes.champion_name, name: codes.champion_name }))]
+      .filter((one) => known[one.seat - 1] !== one.player);
     engine.seat(sitting.map(({ seat: one, code }) => [one, code]));
     engine.changes = [...this.changes, ...sitting.map((one) => ({ tick, ...one }))];
     const players = sitting.sort((one, other) => one.seat - other.seat);
-    this.header = branchHeader(this.header ?? engine.template.header, { tick, players, ticks: tick, isOver: false });
+    this.header = branchHeader(before, { tick, players, ticks: tick, isOver: false });
   }
 
   // ---- as the connection to a server -----------------------------------------------------------------
@@ -162,6 +182,7 @@ class LocalGame {
   }
 
   #refusal({ do: what, target, panel }) {
+    if (this.#isBusy) return "another game is being prepared";
     if (what === "aim" || what === "pause" || what === "pace") return "";
     if (what === "show") return panel === "advice" ? "" : `this page has no ${panel} to show`;
     if (this.hasResigned) return "you have resigned";
@@ -171,10 +192,15 @@ class LocalGame {
   #do(command) {
     const { do: what, target, share } = command;
     if (what === "pause") this.isPaused = command.on;
-    else if (what === "pace") this.pace = command.pace;
+    else if (what === "pace") this.#setPace(command.pace);
     else if (what === "aim") this.aim = { target, share };
     else if (what === "show") this.open = new Map(command.on ? [["advice", null]] : []);
     else Object.assign(this, { queued: what === "launch" ? { target, share } : null, hasDecided: true, hasResigned: what === "resign" });
+  }
+
+  #setPace(pace) {
+    this.pace = pace;
+    this.#due = null;
   }
 
   get #decides() { return this.now.is_alive && !this.now.is_over && !this.hasResigned; }
@@ -184,29 +210,42 @@ class LocalGame {
   /** Sees to it that the next decision is played in its time. */
   #plan() {
     clearTimeout(this.#timer);
-    const isAwaited = this.pace === "step" && this.#decides && !this.hasDecided;
-    if (this.now.is_over || this.isPaused || isAwaited) return;
+    const wait = this.#wait();
+    if (wait === null) return;
     this.#timer = setTimeout(() => {
+      if (this.#due !== null) this.#due = Math.max(this.#due + this.#interval, performance.now()); // no haste to catch up
       this.#play();
       this.#plan();
-    }, this.pace === "step" && this.#decides ? 0 : this.#interval);
+    }, wait);
+  }
+
+  /** Returns the milliseconds to the next decision; null: there is none before a command. `_wait` of browser/session.py. */
+  #wait() {
+    const stands = this.now.is_over || this.isPaused;
+    if (stands || (this.pace === "step" && this.#decides)) {
+      this.#due = null;
+      return stands || !this.hasDecided ? null : 0;
+    }
+    this.#due ??= performance.now() + this.#interval;
+    return Math.max(0, this.#due - performance.now());
   }
 
   #play() {
     const engine = this.#engine, { film } = this.page, { tick } = engine, { queued, seat } = this;
+    const before = { troops: engine.field("troops").slice(), team: engine.field("team") };
     engine.step(queued ? [{ seat, target: queued.target, fraction: FRACTIONS[queued.share] }] : []);
     Object.assign(this, { queued: null, hasDecided: false, now: situationOf(engine, seat) });
-    film.append(frameOf(engine, engine.launched(tick)));
+    film.append(frameOf(engine, engine.launched(tick), giftsAmong(engine.launched(tick, true), before, engine)));
     film.isComplete = this.now.is_over;
     this.page.grown();
     this.#tell();
   }
 
   #tell() {
-    const { now, queued, seat, page: { film } } = this;
+    const { now, queued, seat, page: { film } } = this, wait = this.#wait();
     this.arrived({
       ...now, seat, number: ++this.#told, title: film.header.title, card: this.#card, costliest: null, queued, pages: 1,
-      wait_ms: this.isPaused ? null : Math.round(this.#interval), is_paused: this.isPaused, has_decided: this.hasDecided,
+      wait_ms: wait && Math.round(wait), is_paused: this.isPaused, has_decided: this.hasDecided,
       has_resigned: this.hasResigned, pace: this.pace, replay: this.fileName, panels: this.#panels(),
     });
   }
@@ -228,7 +267,7 @@ class LocalGame {
     const launch = engine.aside(() => {
       engine.seat([[this.seat, champion]]);
       engine.step([]);
-      return engine.launched(0).find(({ seat }) => seat === this.seat);
+      return engine.launched(0, true).find(({ seat }) => seat === this.seat);
     });
     return { name, options: [{ owner: launch?.target ?? -1, part: 1, fraction: launch?.fraction ?? 0 }] };
   }
@@ -266,10 +305,17 @@ class LocalGame {
   }
 }
 
+/** Returns why a person cannot be called so, or ""; `person_name` of browser/commands.py. */
+function nameFault(name, reserved) {
+  const length = [...name].length, isPrintable = !/[\p{C}\p{Z}]/u.test(name.replaceAll(" ", ""));
+  if (length < 1 || length > 64 || !isPrintable) return `Name is ${JSON.stringify(name)}; it must have 1 to 64 printable characters.`;
+  return reserved.includes(name.toLowerCase()) ? `Name is ${JSON.stringify(name)}, which is the name of a bot; choose another name.` : "";
+}
+
 /** Returns the game as it stands, as `Film.append` takes it. */
-function frameOf(engine, launches) {
+function frameOf(engine, launches, gifts) {
   const numbers = (name) => Array.from(engine.field(name), Number);
-  return { tick: engine.tick, owner: engine.owners(), troops: numbers("troops"), alive: numbers("alive"), diedAt: numbers("death_tick"), pools: numbers("pools"), launches };
+  return { tick: engine.tick, owner: engine.owners(), troops: numbers("troops"), alive: numbers("alive"), diedAt: numbers("death_tick"), pools: numbers("pools"), launches, gifts };
 }
 
 const local = new LocalGame(page);
@@ -308,9 +354,12 @@ async function beginHere() {
   if (!seat) return;
   const { players, map } = element("start").querySelector("form").elements;
   for (const input of [players, map]) input.closest("label").hidden = true; // the page has one map, and its players
-  while (!page.film.isComplete || !page.painter) await new Promise((done) => setTimeout(done, 20));
+  while (!page.film.isComplete || !page.painter) {
+    if (page.error) return;
+    await new Promise((done) => setTimeout(done, 20));
+  }
   const refused = await local.begin(card);
-  if (refused) page.say(refused);
+  if (refused) page.say(refused, Infinity);
   else goOn();
 }
 

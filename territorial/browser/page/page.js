@@ -58,7 +58,9 @@ class Page {
   /** Lets the game go on in another way after a frame; `header` has what is changed in the film's. */
   branch(frame, header) {
     this.film.cut(frame, header);
-    this.events = this.timeline.events = new GameEvents(this.film);
+    this.palette.take(this.film.header);
+    this.#tellAnew();
+    this.#color();
     this.frame = Math.min(this.frame, frame);
     this.film.move(this.board, -1, this.frame);
     this.grown();
@@ -69,7 +71,6 @@ class Page {
     this.film.restart(header, first);
     this.frame = 0;
     this.branch(0, {});
-    this.timeline.resize();
   }
 
   get isGrowing() { return !this.film.isComplete && !this.error; }
@@ -125,13 +126,8 @@ class Page {
     this.view = new View(element("view"), this.painter, () => this.wake());
     this.view.crop(this.board);
     this.overlay = new Overlay(element("cells"), film, this.palette);
-    this.events = new GameEvents(film);
-    this.timeline = new Timeline(element("marks"), element("highlights"), this.events, this.palette);
-    this.launches = new LaunchStrip(element("launches"), film, this.palette);
+    this.#tellAnew();
     this.moment = element("moment") && new Moment(this);
-    const follow = (seat) => this.follow(seat === this.followed ? 0 : seat);
-    const hover = (seat) => this.hover(seat);
-    this.standings = new Standings(document.querySelector(".rows"), film, this.palette, follow, hover);
     this.charts = [
       new LandChart(element("land"), film, this.palette),
       new TroopsChart(element("troops"), film, this.palette),
@@ -139,6 +135,15 @@ class Page {
     ];
     this.#color();
     if (this.game) this.showDensity(true); // who plays chooses targets by it
+  }
+
+  /** Sets up what follows the story of a game, and has the names of its players. */
+  #tellAnew() {
+    const { film, palette } = this, follow = (seat) => this.follow(seat === this.followed ? 0 : seat);
+    this.events = new GameEvents(film);
+    this.timeline = new Timeline(element("marks"), element("highlights"), this.events, palette);
+    this.launches = new LaunchStrip(element("launches"), film, palette);
+    this.standings = new Standings(document.querySelector(".rows"), film, palette, follow, (seat) => this.hover(seat));
   }
 
   // ---- showing -----------------------------------------------------------------------------------
@@ -236,16 +241,16 @@ class Page {
     status.hidden = !text;
   }
 
-  /** Shows `text` for some seconds; to a player, until there is something else to say. */
-  say(text) {
+  /** Shows `text` for some seconds, or for a `period` in milliseconds; to a player, until there is something else to say. */
+  say(text, period = SAID_PERIOD) {
     if (this.game) {
       this.game.say(text);
       return;
     }
     this.#said = text;
-    this.#saidUntil = performance.now() + SAID_PERIOD;
+    this.#saidUntil = performance.now() + period;
     this.#showStatus();
-    setTimeout(() => this.#showStatus(), SAID_PERIOD + 50);
+    setTimeout(() => this.#showStatus(), period + 50);
   }
 
   #outcome() {

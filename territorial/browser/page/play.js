@@ -439,7 +439,7 @@ class Game {
     element("view").setAttribute("aria-label", BOARD_WATCHED);
     this.page.seek(0);
     this.page.play(true);
-    if (this.now?.card) this.#offerToPlayOn();
+    if (this.now?.card && !this.page.moment) this.#offerToPlayOn();
   }
 
   #offerToPlayOn() {

@@ -35,12 +35,18 @@ async function replayBytes({ header, land, launches, checkpoints }) {
  */
 function branchHeader(header, { tick, players, ticks, isOver }) {
   const before = (header.changes ?? []).filter(([at]) => at <= tick);
-  const known = [...header.seats], names = [...header.names];
-  for (const [, seat, player] of before) known[seat - 1] = player;
+  const known = playersAt(header, tick), names = [...header.names];
   const others = players.filter(({ seat, player }) => known[seat - 1] !== player);
   for (const { seat, name } of others) names[seat - 1] = name;
   const changes = [...before, ...others.map(({ seat, player }) => [tick, seat, player])];
   return { ...header, names, changes: changes.length ? changes : undefined, ticks, over: isOver };
+}
+
+/** Returns who plays each seat at a tick; `players_at` of replay/recorded.py. */
+function playersAt({ seats, changes = [] }, tick) {
+  const found = [...seats];
+  for (const [at, seat, player] of changes) if (at <= tick) found[seat - 1] = player;
+  return found;
 }
 
 /** Returns launches seat by seat, in planes of bytes; `pack_launches` of replay/file_format.py. */

@@ -20,8 +20,7 @@ const FRACTION_UNIT = 1024n;
 
 /** Returns the situation of `seat`, 1..P, as sessions write it; seat 0 is a spectator's (`situation_of`). */
 function situationOf(game, seat) {
-  const state = Object.fromEntries(FIELDS_READ.map((name) => [name, game.field(name)]));
-  const rules = Object.fromEntries(RULES_READ.map((name) => [name, BigInt(game.config[name])]));
+  const state = Object.fromEntries(FIELDS_READ.map((name) => [name, game.field(name)])), rules = bigRules(game);
   const tick = Number(state.tick[0]), isOver = state.over[0] !== 0n;
   const nothing = { amounts: [], openings: [], attacks: [], attackers: [], allies: [], earnings: {} };
   if (!seat) return { tick, is_alive: false, is_over: isOver, place: null, land: 0, troops: 0, ...nothing };
@@ -41,6 +40,17 @@ function situationOf(game, seat) {
     allies: alliesOf(state, rules, seat),
     earnings: earningsOf(state, rules, game.derived.interest_rates, seat),
   };
+}
+
+const bigRules = ({ config }) => Object.fromEntries(RULES_READ.map((name) => [name, BigInt(config[name])]));
+
+/** Returns the donations among legal `launches`, {seat, target, troops}; `state` has troops and teams as before them. */
+function giftsAmong(launches, state, game) {
+  const rules = bigRules(game), given = launches.filter(({ seat, target }) => areAllied(state, seat, target));
+  return given.map(({ seat, target, fraction }) => {
+    const troops = state.troops[seat];
+    return { seat, target, troops: Number(amountSent(wantedOf(troops, BigInt(fraction)), 1n, troops, rules)) };
+  });
 }
 
 /** Returns what a seat would be paid now for its troops and land (`earnings_of`). */

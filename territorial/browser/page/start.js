@@ -223,4 +223,4 @@ function choice(group, value) {
   return label;
 }
 
-KEYS.y = () => page.start.open();
+KEYS.y = () => page.start?.open();
