@@ -2,25 +2,20 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
-from pathlib import Path
 
 import numpy as np
 
-from territorial.cli.options import ANIMATION, FILM, blamed_on, check_writable
 from territorial.cli.standings import Standing
 from territorial.config import GameConfig
 from territorial.config.map_names import Terrain
 from territorial.evaluation.progress import ProgressLine
-from territorial.render import Renderer, owner_colors, standings_panel, write_video
+from territorial.render import Renderer, owner_colors, standings_panel, write_gif
 from territorial.render.board import Image
 from territorial.render.figures import num_living
-from territorial.render.picture_files import check_video
 from territorial.render.renderer import FAINT, INK, beside, blank, fitting_scale
 from territorial.render.text import Align, Color, capital_height, draw_text, text_width
 from territorial.replay import Frame, LiveGame, Replay
 
-ANIMATION_KINDS = "it must end in .gif, or in .mp4 with the extra video"
-"""The kinds of files, for the help of the verbs."""
 HOLD = 2
 """Seconds for which the last picture of an animation stays."""
 BOARD_PIXELS = 512
@@ -43,13 +38,6 @@ _PANEL_LINE, _NUM_OTHER_LINES, _LEAST_LINES = 22, 3, 8
 # ---- animations --------------------------------------------------------------------------------------
 
 
-def check_animation(path: str, fps: float) -> None:
-    """Raise UsageError if ``path`` cannot be an animation, before time is spent on its content."""
-    with blamed_on("--animation", ValueError, ImportError):
-        check_video(path, fps)
-    check_writable("--animation", path, FILM if Path(path).suffix.lower() == ".mp4" else ANIMATION)
-
-
 def write_animation(path: str, source: Replay | LiveGame, frames: Iterable[Frame], fps: float) -> int:
     """Draw ``frames`` of a game into a file and return how many pictures it has; the last one stays a while.
 
@@ -59,8 +47,7 @@ def write_animation(path: str, source: Replay | LiveGame, frames: Iterable[Frame
     scale = fitting_scale((config.height, config.width), BOARD_PIXELS)
     renderer = Renderer(config.num_players, names=source.names, scale=scale, teams=source.teams)
     pictures = _drawn(renderer, frames, source.terrain, round(HOLD * fps))
-    with blamed_on("--animation", RuntimeError):
-        return write_video(pictures, path, fps)
+    return write_gif(path, pictures, fps)
 
 
 def draw_frame(renderer: Renderer, frame: Frame, terrain: Terrain) -> Image:

@@ -10,12 +10,13 @@ from typing import Any
 from territorial._log import elapsed
 from territorial.cli import options
 from territorial.cli.options import UsageError, aligned, blamed_on, explained
-from territorial.cli.pictures import ANIMATION_KINDS, check_animation, draw_frame, rhythm, write_animation
+from territorial.cli.pictures import draw_frame, rhythm, write_animation
 from territorial.cli.standings import result_of, standings_of, standings_table, team_standings_of
 from territorial.config import GameConfig
 from territorial.constants import RULES_VERSION
 from territorial.files.atomic import new_name
 from territorial.render import Renderer, write_png
+from territorial.render.picture_files import HIGHEST_FPS
 from territorial.replay import DivergedError, Replay
 
 EXAMPLES = """\
@@ -24,7 +25,7 @@ EXAMPLES = """\
   territorial replay game.replay --verify   exit code 1 if it plays differently
   territorial replay game.replay --standings
   territorial replay game.replay --at 2000 --picture then.png
-  territorial replay game.replay --animation game.mp4 --every 20 --fps 30
+  territorial replay game.replay --animation game.gif --every 20 --fps 30
   territorial replay game.replay --verify --json
 """
 
@@ -69,7 +70,7 @@ def add_parser(verbs: Any) -> None:
         nargs="?",
         const="",
         metavar="FILE",
-        help=explained("--animation", ANIMATION_KINDS, default="FILE is the replay's name and .gif, here"),
+        help=explained("--animation", default="FILE is the replay's name and .gif, here"),
     )
     group.add_argument(
         "--every",
@@ -79,10 +80,10 @@ def add_parser(verbs: Any) -> None:
     )
     group.add_argument(
         "--fps",
-        type=float,
+        type=options.whole(1, HIGHEST_FPS),
         default=VIDEO_FPS,
         metavar="N",
-        help=f"frames of the animation per second; 0.1 to 100, of a .gif 50 (default {VIDEO_FPS})",
+        help=f"frames of the animation per second; 1 to {HIGHEST_FPS} (default {VIDEO_FPS})",
     )
     options.add_report(parser, run)
 
@@ -112,7 +113,7 @@ def _check_options(parsed: argparse.Namespace, replay: Replay) -> None:
         options.check_picture("--picture", parsed.picture)
     if parsed.animation is not None:
         parsed.animation = parsed.animation or new_name(f"{Path(parsed.file).stem}.gif")
-        check_animation(parsed.animation, parsed.fps)
+        options.check_picture("--animation", parsed.animation, options.ANIMATION, ".gif")
     elif parsed.every is not None:
         raise UsageError(f"argument --every: {parsed.every} has an effect only with --animation")
 

@@ -89,7 +89,7 @@ def _find_place(arguments: dict[str, Any]) -> _Window | _Terminal | None:
     warnings.warn(
         'render_mode is "human", but there is neither a display nor a terminal, so nothing '
         'is shown. Use "rgb_array" or "ansi" and save what render() returns; '
-        "territorial.render.write_video makes animations of pictures",
+        "territorial.render.write_gif makes animations of pictures",
         stacklevel=2,
     )
     return None

@@ -19,7 +19,7 @@ from territorial.cli import bench
 from territorial.cli.bench import RATES
 from territorial.cli.options import config_of
 from territorial.cli.pictures import round_step
-from tests.render.support import decode_animation, decode_png
+from tests.render.support import decode_png
 
 SMALL = ["--height", "32", "--width", "48", "--num-players", "4", "--max-ticks", "200"]
 
@@ -87,22 +87,6 @@ def test_json_is_written_over_json_and_into_empty_files(run, tmp_path):
         path.write_bytes(before)
         assert run("info", "--json", str(path))[0] == 0
         assert json.loads(path.read_text())["rules_version"] == territorial.RULES_VERSION
-
-
-def test_play_leaves_an_animation_that_shows_the_game(run, done, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    arguments = ["demo", "--seed", "4", "--no-picture", *SMALL]
-    assert "animation: territorial-4.gif" in done(*arguments, "--animation")[0]
-    pictures, seconds = decode_animation((tmp_path / "territorial-4.gif").read_bytes())
-    assert len(pictures) == 21 + 24  # every step and the beginning, then the end for two seconds
-    assert (set(seconds), sum(seconds)) == ({0.08, 0.09}, pytest.approx(45 / 12, abs=0.01))
-    assert all((picture == pictures[20]).all() for picture in pictures[21:])
-    assert len({picture.tobytes() for picture in pictures[:21]}) > 15
-    file = tmp_path / "mine.gif"
-    result = json.loads(run(*arguments, "--animation", str(file), "--json")[1])
-    assert result["animation"] == str(file)
-    assert result["picture"] is None
-    assert file.read_bytes() == (tmp_path / "territorial-4.gif").read_bytes()
 
 
 def test_set_reaches_every_field():
