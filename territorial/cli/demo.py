@@ -10,16 +10,15 @@ from territorial.browser.hosting import begin
 from territorial.cli import options
 from territorial.cli.options import explained
 from territorial.cli.pages import show, write_game
-from territorial.cli.pictures import draw_poster, rhythm
 from territorial.cli.standings import result_of, standings_of, standings_table, team_standings_of
 from territorial.engine.seats import shown_names
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.progress import ProgressLine
 from territorial.evaluation.schedule import lineup_name
 from territorial.files.atomic import new_name
-from territorial.render import write_png
+from territorial.render import render_game, write_png
 from territorial.render.figures import percent
-from territorial.replay import LiveGame, Recorder
+from territorial.replay import Recorder
 from territorial.replay.recorded import SUFFIX
 
 EXAMPLES = """\
@@ -31,9 +30,6 @@ EXAMPLES = """\
   territorial demo --height 512 --width 1024 --num-players 250 --map mountains
   territorial demo --set launch_delay=0 --set deaths=false --json game.json
 """
-
-BOARDS = 128
-"""Boards that pictures are made of, at most."""
 
 T = TypeVar("T")
 
@@ -81,10 +77,9 @@ def run(parsed: argparse.Namespace) -> int:
         teams, ticks = team_standings_of(game, standings), int(game.state.tick[0])
         lives = [ticks if row.death_tick is None else row.death_tick + 1 for row in standings]
         steps, *agent_steps = (-(-number // config.decision_every) for number in (ticks, *lives))
-        lineup = lineup_name(seats)
         result = {
             "seed": parsed.seed,
-            "line_up": lineup,
+            "line_up": lineup_name(seats),
             "config": config.to_dict(),
             "config_digest": config.hexdigest,
             "game_digest": game.digest(0).hex(),
@@ -114,13 +109,8 @@ def run(parsed: argparse.Namespace) -> int:
     @options.enough_memory("--height, --width, --num-players", f"pictures of {options.size_of(config)}")
     def draw() -> str:
         if files["picture"] is not None:
-            # The game is played again, as its length is known then.
-            game.reset(seeds=[parsed.seed])
-            source = LiveGame(game)
-            frames = list(source.frames(rhythm(config, ticks, BOARDS)))
-            title = f"{lineup or f'{config.num_players} bots'}  seed {parsed.seed}"
             with options.blamed_on("--picture"):
-                write_png(files["picture"], draw_poster(title, source, frames, standings))
+                write_png(files["picture"], render_game(game))
         if replay is not None and files["page"] is not None:
             shown = show(replay, game.seats_of(0), parsed.seed)
             write_game(files["page"], shown, lambda: replay, seats)

@@ -16,7 +16,7 @@ from territorial.render.text import SMALLEST, capital_height, draw_text, fitting
 from territorial.typing import Ints
 
 PAPER = (24, 28, 36)
-"""What panels and posters are drawn on."""
+"""What panels are drawn on."""
 INK = (226, 228, 232)
 FAINT = (120, 126, 136)
 

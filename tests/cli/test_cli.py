@@ -18,7 +18,6 @@ from territorial import cli
 from territorial.cli import bench
 from territorial.cli.bench import RATES
 from territorial.cli.options import config_of
-from territorial.cli.pictures import round_step
 from tests.render.support import decode_png
 
 SMALL = ["--height", "32", "--width", "48", "--num-players", "4", "--max-ticks", "200"]
@@ -49,7 +48,7 @@ def test_play_prints_progress_standings_and_speed_and_leaves_a_picture(done, tmp
         assert text in out
     height, width, _ = decode_png((tmp_path / "territorial-5.png").read_bytes()).shape
     assert width > 1000
-    assert height > 600
+    assert height > 500
 
 
 def test_play_leaves_a_page_if_asked_for_one(run, done, tmp_path, monkeypatch):
@@ -106,13 +105,6 @@ def test_a_long_list_of_standings_is_cut_and_says_so(run):
     size = ["--height", "64", "--width", "64", "--num-players", "60", "--max-ticks", "20"]
     _, out, _ = run("demo", "--no-picture", *size)
     assert "... and 30 more" in out
-
-
-def test_axes_have_few_round_steps():
-    steps = {0: 1, 3: 1, 9: 2, 10: 5, 24: 5, 99: 20, 6056: 2000, 10_000: 5000, 25_000: 10_000}
-    assert {last: round_step(last, 4) for last in steps} == steps
-    for last in range(1, 3000, 7):
-        assert 1 <= last // round_step(last, 4) <= 4
 
 
 # ---- bench -----------------------------------------------------------------------------------------
