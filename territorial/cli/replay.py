@@ -20,7 +20,7 @@ from territorial.render import Renderer, write_gif, write_png
 from territorial.render.board import Image
 from territorial.render.picture_files import HIGHEST_FPS
 from territorial.render.renderer import fitting_scale
-from territorial.replay import DivergedError, Frame, Replay
+from territorial.replay import DivergedError, Frame, Replay, frame_of
 
 EXAMPLES = """\
   territorial demo --replay game.replay     record a game
@@ -207,8 +207,7 @@ def _picture(parsed: argparse.Namespace, replay: Replay) -> Section:
 
     def draw() -> str:
         tick = _tick(parsed, replay)
-        # With the donations of the decision before.
-        *_, frame = replay.frames(tick or 1, max(0, tick - replay.config.decision_every), tick)
+        frame = frame_of(replay.seek(tick))
         renderer = Renderer(len(frame.land), names=replay.names, teams=replay.teams)
         picture = _drawn(renderer, frame, replay)
         with blamed_on("--picture"):
@@ -249,9 +248,7 @@ def _pictures(replay: Replay, every: int, hold: int) -> Iterator[Image]:
 
 def _drawn(renderer: Renderer, frame: Frame, replay: Replay) -> Image:
     """Return a frame of a replay as a picture, uint8 (height, width, 3)."""
-    return renderer.draw(
-        frame.owner, frame.land, frame.troops, tick=frame.tick, terrain=replay.terrain, gifts=frame.gifts
-    )
+    return renderer.draw(frame.owner, frame.land, frame.troops, tick=frame.tick, terrain=replay.terrain)
 
 
 def _tick(parsed: argparse.Namespace, replay: Replay) -> int:
