@@ -34,6 +34,8 @@ from territorial.replay.file_format import MAGIC
 NAMED_FIELDS = ("height", "width", "num_players", "map", "map_seed", "max_ticks", "teams")
 """Fields with an option of their own; ``--set`` reaches all."""
 
+INTERRUPTED = 130
+"""The exit code after Ctrl-C: 128 and the number of SIGINT, as shells have it."""
 SEEDS_OF_GAMES = "equal seeds give equal games, and equal maps unless --map-seed is given"
 STDOUT = "-"
 NO_PLOTS = "no plots: no game has ended yet"
