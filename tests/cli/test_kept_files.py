@@ -141,7 +141,6 @@ FILES = [
     (["info", "maps", "lakes"], "--picture", "a.png"),
     (["info", "maps", "lakes"], "--json", "a.json"),
     (["league", "show", "run"], "--json", "a.json"),
-    (["info", "observation"], "--json", "a.json"),
     (["info", "memory"], "--json", "a.json"),
     (["info"], "--json", "a.json"),
 ]
