@@ -18,7 +18,7 @@ WINDOWS = os.name == "nt"
 VERSIONS = ("3.13", "3.12", "3.11", "3.14")  # in order of preference: of 3.14 not all is tested
 NOTEBOOKS = "python maintainers/notebooks.py --check"
 COMMANDS = {  # extras to install, and steps: the first gets the arguments, and all run, whatever fails
-    "run": ("", "python -m territorial demo --animation --page --replay"),
+    "run": ("", "python -m territorial demo --page --replay"),
     "test": ("dev", "python -m pytest -q -n auto --maxprocesses 4 --dist worksteal -o testpaths=tests"),
     "lint": ("dev", "ruff check .", "ruff format --check .", "mypy", "lint-imports"),
     "docs": ("docs", "sphinx-build -W --keep-going -q -b html docs build/docs", NOTEBOOKS),

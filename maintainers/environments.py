@@ -22,7 +22,7 @@ PINNED = ("torch==2.13.0", "ray==2.60.0", "gymnasium==1.2.2")
 APART = shutil.ignore_patterns("__pycache__", ".*cache", ".git", ".venv*", "build", "dist", "runs")
 MAGENT = "magent2==0.3.4; python_version < '3.12'"
 """An environment of leagues that are not of this game; it brings pygame-ce, which connect four needs."""
-EVERYTHING = "bench,completion,league,rllib,sb3,tests,torch,video"
+EVERYTHING = "bench,completion,league,rllib,sb3,tests,torch"
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,6 @@ TOP_PACKAGES = ("territorial", "rllib_adapters")
 NOT_DRAWN = {
     "__main__",
     "_version",
-    "_interrupts",
     "_lazy",
     "_log",
     "ray_private",

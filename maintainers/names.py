@@ -63,6 +63,10 @@ def is_there(name: str, scope: set[str]) -> bool:
         return not rest or rest in NAMES[module]
     if owner in CLASSES:
         return attribute in CLASSES[owner]
+    if any(
+        f"{top}.{owner}.{attribute}" in NAMES and is_there(f"{top}.{name}", scope) for top in TOP_PACKAGES
+    ):
+        return True  # of a module, named by its place in a package
     modules = [names for module, names in NAMES.items() if module.endswith(f".{owner}")]
     return attribute not in FUNCTIONS or owner in scope or any(attribute in names for names in modules)
 

@@ -4,9 +4,6 @@ The public names import their modules when they are first asked for: a process t
 such as one that trains a league of another environment, does not load it.
 """
 
-import territorial._interrupts  # first of all: the rest takes time
-
-# isort: split
 from typing import TYPE_CHECKING
 
 import territorial._registration  # noqa: F401  # gymnasium.make knows the environment then

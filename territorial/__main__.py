@@ -2,7 +2,7 @@
 
 import sys
 
-from territorial.cli import main
+from territorial.cli import command
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command())

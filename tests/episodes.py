@@ -1,5 +1,6 @@
 """Random play of games and environments, and what two of them showed compared to the last bit."""
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,6 @@ import numpy.typing as npt
 
 from territorial.engine.vec_game import VecGame
 from territorial.observation.action_encoding import HOW_MUCH, WHAT, target_of_owner
-from territorial.testing import _difference as difference
 
 __all__ = ["advance", "after_steps", "begun", "difference", "random_actions"]
 
@@ -44,3 +44,34 @@ def after_steps(game: VecGame, steps: int, **begins: Any) -> VecGame:
     """Return ``game`` after a reset with the arguments ``begins`` and some steps in which no agent acts."""
     advance(begun(game, **begins), steps)
     return game
+
+
+# ---- what two of them showed -------------------------------------------------------------------------
+
+
+def difference(left: Any, right: Any) -> str | None:
+    """Return the path to the first leaf that is not equal to the last bit; None if all are."""
+    ours, theirs = dict(_leaves(left)), dict(_leaves(right))
+    if list(ours) != list(theirs):
+        return f"{sorted(set(ours) ^ set(theirs))[:3]}"
+    return next((path for path, leaf in ours.items() if _bits(leaf) != _bits(theirs[path])), None)
+
+
+def _leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    items = (
+        tree.items()
+        if isinstance(tree, Mapping)
+        else enumerate(tree)
+        if isinstance(tree, (tuple, list))
+        else ()
+    )
+    for key, part in items:
+        yield from _leaves(part, f"{path}[{key!r}]")
+    if not isinstance(tree, (Mapping, tuple, list)):
+        yield path, tree
+
+
+def _bits(leaf: Any) -> Any:
+    return (
+        (leaf.dtype, leaf.shape, leaf.tobytes()) if isinstance(leaf, np.ndarray) else (type(leaf), repr(leaf))
+    )

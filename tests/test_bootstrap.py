@@ -154,7 +154,7 @@ def test_arguments_signals_and_the_exit_code_are_passed_on(bootstrap):
     script.write_text(SCRIPT.read_text().replace("    install(venv, extras)\n", ""))
     with subprocess.Popen([PYTHON, script, "run", "--seed", "5"], stdout=-1, text=True) as process:
         try:
-            assert process.stdout.readline() == "-m territorial demo --animation --page --replay --seed 5\n"
+            assert process.stdout.readline() == "-m territorial demo --page --replay --seed 5\n"
             process.send_signal(signal.SIGINT)
             assert process.wait(timeout=300) == 5
         finally:

@@ -7,7 +7,7 @@ have neither a model nor a dummy batch of their own, and keep no observations.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -99,12 +99,11 @@ class SnapshotPolicy(BotPolicy):
 
     def __init__(self, observation_space: Any, action_space: Any, config: Mapping[str, Any]) -> None:
         super().__init__(observation_space, action_space, config)
-        self._players = self.players()
-
-    def players(self) -> FrozenPolicies:
-        """Return the process's only players for the store and the model."""
-        store = store_of(self.config["store"])
-        return shared(f"{store.path} {_about(self)}", lambda: FrozenPolicies(store, ModelNetwork(self)))
+        store = store_of(config["store"])
+        key = f"{store.path} {_about(self)}"
+        if key not in _players:
+            _players[key] = FrozenPolicies(store, ModelNetwork(self))
+        self._players = _players[key]
 
     def play(self, snapshot: str) -> None:
         """Let another snapshot play from now on."""
@@ -112,21 +111,12 @@ class SnapshotPolicy(BotPolicy):
 
     def choose(self, rows: npt.NDArray[Any]) -> Any:
         """Return actions sampled from the snapshot's policy."""
-        return mapped(Tensor.numpy, self._players.act([self.config["snapshot"]] * len(rows), self.read(rows)))
-
-    def read(self, rows: npt.NDArray[Any]) -> Any:
-        """Return observations as the network reads them."""
-        return torch.from_numpy(rows)
+        names = [self.config["snapshot"]] * len(rows)
+        return mapped(Tensor.numpy, self._players.act(names, torch.from_numpy(rows)))
 
 
 _players: dict[str, FrozenPolicies] = {}
-
-
-def shared(key: str, make: Callable[[], FrozenPolicies]) -> FrozenPolicies:
-    """Return the players that ``make`` has made in this process for ``key``."""
-    if key not in _players:
-        _players[key] = make()
-    return _players[key]
+"""The players of this process, by store and model."""
 
 
 class ModelNetwork(FrozenNetwork):

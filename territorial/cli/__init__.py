@@ -19,16 +19,16 @@ import argparse
 import io
 import logging
 import os
+import signal
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from territorial._interrupts import INTERRUPTED, finish, give_back
 from territorial._log import LOG
 from territorial.cli import bench, dataset, demo, info, league, match, play, replay, watch, whatif
-from territorial.cli.options import TYPED, Parser, UsageError
+from territorial.cli.options import INTERRUPTED, TYPED, Parser, UsageError
 from territorial.constants import __version__
 from territorial.memory.plan import BudgetError
 from territorial.replay import ReplayError
@@ -146,6 +146,15 @@ def _fail(text: str, _: argparse.Namespace) -> int:
     raise UsageError(text)
 
 
+def command() -> int:
+    """Run the command in a process of its own, which SIGTERM and SIGHUP interrupt as Ctrl-C does."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)  # Windows has no SIGHUP
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
+    return main()
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code; errors are one line on stderr."""
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -159,14 +168,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     LOG.addHandler(handler)
     level, propagates, LOG.propagate = LOG.level, LOG.propagate, False
     try:
-        give_back()
         if sys.stdout is None:
             return _failed("error: stdout is closed; >/dev/null is for results that nobody reads", FAILED)
         if isinstance(sys.stdout, io.TextIOWrapper):  # a letter that it lacks, as of a path, is no error
             sys.stdout.reconfigure(errors="backslashreplace")
         code = _do(arguments)
         sys.stdout.flush()
-        finish()
         return code
     except UsageError as error:
         return _failed(f"error: {error}", WRONG)
@@ -240,7 +247,6 @@ def _error_of_stdout(text: str = "") -> OSError | None:
 
 
 def _failed(text: str, code: int) -> int:
-    finish()
     if sys.stdout is not None:
         _error_of_stdout()
     LOG.error(text)

@@ -10,32 +10,26 @@ from territorial.browser.hosting import begin
 from territorial.cli import options
 from territorial.cli.options import explained
 from territorial.cli.pages import show, write_game
-from territorial.cli.pictures import ANIMATION_KINDS, check_animation, draw_poster, rhythm, write_animation
 from territorial.cli.standings import result_of, standings_of, standings_table, team_standings_of
 from territorial.engine.seats import shown_names
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.progress import ProgressLine
 from territorial.evaluation.schedule import lineup_name
 from territorial.files.atomic import new_name
-from territorial.render import write_png
+from territorial.render import render_game, write_png
 from territorial.render.figures import percent
-from territorial.replay import LiveGame, Recorder
+from territorial.replay import Recorder
 from territorial.replay.recorded import SUFFIX
 
 EXAMPLES = """\
   territorial demo
   territorial demo --seed 7 --picture seven.png
-  territorial demo --seed 7 --animation seven.mp4
   territorial demo --page              write a page for the browser as well
   territorial demo --seed 7 --replay   record the game for `territorial replay`
   territorial demo --seats metronome,banker,turtle --num-players 60
   territorial demo --height 512 --width 1024 --num-players 250 --map mountains
   territorial demo --set launch_delay=0 --set deaths=false --json game.json
 """
-
-BOARDS = 128
-"""Boards that pictures and animations are made of, at most."""
-ANIMATION_FPS = 12
 
 T = TypeVar("T")
 
@@ -50,13 +44,6 @@ def add_parser(verbs: Any) -> None:
         "--picture", metavar="FILE", help=explained("--picture", default="territorial-SEED.png, here")
     )
     parser.add_argument("--no-picture", action="store_true", help=explained("--no-picture"))
-    parser.add_argument(
-        "--animation",
-        nargs="?",
-        const="",
-        metavar="FILE",
-        help=explained("--animation", ANIMATION_KINDS, default="FILE is territorial-SEED.gif, here"),
-    )
     parser.add_argument(
         "--page",
         nargs="?",
@@ -90,10 +77,9 @@ def run(parsed: argparse.Namespace) -> int:
         teams, ticks = team_standings_of(game, standings), int(game.state.tick[0])
         lives = [ticks if row.death_tick is None else row.death_tick + 1 for row in standings]
         steps, *agent_steps = (-(-number // config.decision_every) for number in (ticks, *lives))
-        lineup = lineup_name(seats)
         result = {
             "seed": parsed.seed,
-            "line_up": lineup,
+            "line_up": lineup_name(seats),
             "config": config.to_dict(),
             "config_digest": config.hexdigest,
             "game_digest": game.digest(0).hex(),
@@ -122,17 +108,9 @@ def run(parsed: argparse.Namespace) -> int:
 
     @options.enough_memory("--height, --width, --num-players", f"pictures of {options.size_of(config)}")
     def draw() -> str:
-        if files["picture"] is not None or files["animation"] is not None:
-            # The game is played again, as its length is known then.
-            game.reset(seeds=[parsed.seed])
-            source = LiveGame(game)
-            frames = list(source.frames(rhythm(config, ticks, BOARDS)))
         if files["picture"] is not None:
-            title = f"{lineup or f'{config.num_players} bots'}  seed {parsed.seed}"
             with options.blamed_on("--picture"):
-                write_png(files["picture"], draw_poster(title, source, frames, standings))
-        if files["animation"] is not None:
-            write_animation(files["animation"], source, frames, ANIMATION_FPS)
+                write_png(files["picture"], render_game(game))
         if replay is not None and files["page"] is not None:
             shown = show(replay, game.seats_of(0), parsed.seed)
             write_game(files["page"], shown, lambda: replay, seats)
@@ -144,7 +122,6 @@ def run(parsed: argparse.Namespace) -> int:
 
 _CHECKS: Mapping[str, Callable[[str, str], None]] = {
     "picture": options.check_picture,
-    "animation": lambda _, path: check_animation(path, ANIMATION_FPS),
     "replay": partial(options.check_writable, kind=options.REPLAY),
     "page": partial(options.check_writable, kind=options.PAGE),
 }
@@ -154,7 +131,6 @@ def _files(parsed: argparse.Namespace) -> dict[str, str | None]:
     """Return the files of the game, None for omitted ones; UsageError for one that cannot be written."""
     wanted = {
         "picture": (None if parsed.no_picture else parsed.picture or "", ".png"),
-        "animation": (parsed.animation, ".gif"),
         "replay": (parsed.replay, SUFFIX),
         "page": (parsed.page, ".html"),
     }

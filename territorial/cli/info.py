@@ -9,7 +9,7 @@ from dataclasses import fields
 from typing import Any
 
 from territorial import bots
-from territorial.cli import maps, memory, observation, options
+from territorial.cli import maps, memory, options
 from territorial.cli.machine import provenance
 from territorial.config import FIELDS, MAP_KINDS, GameConfig
 from territorial.config.fields import describe
@@ -30,14 +30,12 @@ EXAMPLES = """\
 
 def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
-    summary = (
-        "print what is installed, defaults and bots; or what there is to know of maps, memory, observations"
-    )
+    summary = "print what is installed, defaults and bots; or what there is to know of maps and memory"
     parser = options.new_parser(verbs, "info", summary, EXAMPLES)
     options.add_report(parser, run)
     options.add_config_options(parser)
     topics = parser.add_subparsers(title="topics", metavar="TOPIC")
-    for topic in (maps, memory, observation):
+    for topic in (maps, memory):
         topic.add_parser(topics)
 
 

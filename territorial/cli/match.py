@@ -7,12 +7,11 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, get_args
 
-from territorial._interrupts import INTERRUPTED
 from territorial._log import LOG
 from territorial.bots.program import OnFailure
 from territorial.cli import options, snapshots
 from territorial.cli.machine import provenance
-from territorial.cli.options import UsageError, blamed_on, explained
+from territorial.cli.options import INTERRUPTED, UsageError, blamed_on, explained
 from territorial.engine.seats import LINEUPS
 from territorial.evaluation.charts import PLOTS
 from territorial.evaluation.match import DEFAULT_LINEUP, MAPS, match

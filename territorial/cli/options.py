@@ -34,6 +34,8 @@ from territorial.replay.file_format import MAGIC
 NAMED_FIELDS = ("height", "width", "num_players", "map", "map_seed", "max_ticks", "teams")
 """Fields with an option of their own; ``--set`` reaches all."""
 
+INTERRUPTED = 130
+"""The exit code after Ctrl-C: 128 and the number of SIGINT, as shells have it."""
 SEEDS_OF_GAMES = "equal seeds give equal games, and equal maps unless --map-seed is given"
 STDOUT = "-"
 NO_PLOTS = "no plots: no game has ended yet"
@@ -41,7 +43,7 @@ NO_PLOTS = "no plots: no game has ended yet"
 MEANINGS: Mapping[str, str] = {
     "--address": "address of a running Ray cluster, HOST:PORT or the word auto, on which games are played",
     "--agent-seats": "seats of a game that learning agents control",
-    "--animation": "write an animation of the game to FILE",
+    "--animation": "write an animation of the game to FILE, which must end in .gif",
     "--capacity": "snapshots that the league keeps",
     "--chances": "play games on many times, and give the places that players could expect",
     "--env-runners": "processes that collect samples",
@@ -83,10 +85,9 @@ def explained(option: str, *details: str, default: object = None) -> str:
 
 _OTHER_JSON = (b'{\n  "format"', b'{\n  "name"')
 """How manifests of snapshots, and styles, begin."""
-PICTURE, ANIMATION, FILM, REPLAY, PAGE, MAP, RESULT = (
+PICTURE, ANIMATION, REPLAY, PAGE, MAP, RESULT = (
     "a picture as PNG",
     "an animation as GIF",
-    "a film as MP4",
     "a replay",
     "a page as HTML",
     "a map",
@@ -95,7 +96,6 @@ PICTURE, ANIMATION, FILM, REPLAY, PAGE, MAP, RESULT = (
 KINDS: Mapping[str, Callable[[bytes], bool]] = {
     PICTURE: lambda start: start.startswith(SIGNATURE),
     ANIMATION: lambda start: start.startswith(b"GIF8"),
-    FILM: lambda start: start[4:8] == b"ftyp",
     REPLAY: lambda start: start.startswith(MAGIC),
     PAGE: lambda start: start.lower().startswith(b"<!doctype html"),
     MAP: lambda start: start.startswith((SIGNATURE, b"\x93NUMPY")) or not start.strip(b".#\r\n"),
@@ -430,11 +430,11 @@ def check_folder(argument: str, folder: str) -> None:
         atomic.check_folder(atomic.own_folder(Path(folder)))
 
 
-def check_picture(argument: str, path: str) -> None:
-    """Raise UsageError unless ``path`` can be the file of a picture."""
-    if not path.lower().endswith(".png"):
-        raise UsageError(f"argument {argument}: {path!r} must end in .png, the only format of pictures")
-    check_writable(argument, path, PICTURE)
+def check_picture(argument: str, path: str, kind: str = PICTURE, suffix: str = ".png") -> None:
+    """Raise UsageError unless ``path`` can be the file of a picture, or of another ``kind``."""
+    if not path.lower().endswith(suffix):
+        raise UsageError(f"argument {argument}: {path!r} must end in {suffix}; it is {kind}")
+    check_writable(argument, path, kind)
 
 
 def report(

@@ -3,20 +3,24 @@
 import argparse
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 from territorial._log import elapsed
 from territorial.cli import options
 from territorial.cli.options import UsageError, aligned, blamed_on, explained
-from territorial.cli.pictures import ANIMATION_KINDS, check_animation, draw_frame, rhythm, write_animation
 from territorial.cli.standings import result_of, standings_of, standings_table, team_standings_of
 from territorial.config import GameConfig
 from territorial.constants import RULES_VERSION
+from territorial.evaluation.progress import ProgressLine
 from territorial.files.atomic import new_name
-from territorial.render import Renderer, write_png
-from territorial.replay import DivergedError, Replay
+from territorial.render import Renderer, write_gif, write_png
+from territorial.render.board import Image
+from territorial.render.picture_files import HIGHEST_FPS
+from territorial.render.renderer import fitting_scale
+from territorial.replay import DivergedError, Frame, Replay, frame_of
 
 EXAMPLES = """\
   territorial demo --replay game.replay     record a game
@@ -24,13 +28,17 @@ EXAMPLES = """\
   territorial replay game.replay --verify   exit code 1 if it plays differently
   territorial replay game.replay --standings
   territorial replay game.replay --at 2000 --picture then.png
-  territorial replay game.replay --animation game.mp4 --every 20 --fps 30
+  territorial replay game.replay --animation game.gif --every 20 --fps 30
   territorial replay game.replay --verify --json
 """
 
 VIDEO_PICTURES = 300
 """Pictures of an animation, at most, unless it is said how often they are taken."""
 VIDEO_FPS = 20
+HOLD = 2
+"""Seconds for which the last picture of an animation stays."""
+BOARD_PIXELS = 512
+"""About the longer side of a board in an animation."""
 
 
 Section = tuple[dict[str, Any], str | Callable[[], str]]
@@ -69,7 +77,7 @@ def add_parser(verbs: Any) -> None:
         nargs="?",
         const="",
         metavar="FILE",
-        help=explained("--animation", ANIMATION_KINDS, default="FILE is the replay's name and .gif, here"),
+        help=explained("--animation", default="FILE is the replay's name and .gif, here"),
     )
     group.add_argument(
         "--every",
@@ -79,10 +87,10 @@ def add_parser(verbs: Any) -> None:
     )
     group.add_argument(
         "--fps",
-        type=float,
+        type=options.whole(1, HIGHEST_FPS),
         default=VIDEO_FPS,
         metavar="N",
-        help=f"frames of the animation per second; 0.1 to 100, of a .gif 50 (default {VIDEO_FPS})",
+        help=f"frames of the animation per second; 1 to {HIGHEST_FPS} (default {VIDEO_FPS})",
     )
     options.add_report(parser, run)
 
@@ -112,7 +120,7 @@ def _check_options(parsed: argparse.Namespace, replay: Replay) -> None:
         options.check_picture("--picture", parsed.picture)
     if parsed.animation is not None:
         parsed.animation = parsed.animation or new_name(f"{Path(parsed.file).stem}.gif")
-        check_animation(parsed.animation, parsed.fps)
+        options.check_picture("--animation", parsed.animation, options.ANIMATION, ".gif")
     elif parsed.every is not None:
         raise UsageError(f"argument --every: {parsed.every} has an effect only with --animation")
 
@@ -199,10 +207,9 @@ def _picture(parsed: argparse.Namespace, replay: Replay) -> Section:
 
     def draw() -> str:
         tick = _tick(parsed, replay)
-        # With the donations of the decision before.
-        *_, frame = replay.frames(tick or 1, max(0, tick - replay.config.decision_every), tick)
+        frame = frame_of(replay.seek(tick))
         renderer = Renderer(len(frame.land), names=replay.names, teams=replay.teams)
-        picture = draw_frame(renderer, frame, replay.terrain)
+        picture = _drawn(renderer, frame, replay)
         with blamed_on("--picture"):
             write_png(parsed.picture, picture)
         return f"\npicture: {parsed.picture}"
@@ -212,16 +219,36 @@ def _picture(parsed: argparse.Namespace, replay: Replay) -> Section:
 
 def _video(parsed: argparse.Namespace, replay: Replay) -> Section:
     """An animation of the whole game."""
-    path, every = parsed.animation, parsed.every or rhythm(replay.config, replay.num_ticks, VIDEO_PICTURES)
+    path, decision = parsed.animation, replay.config.decision_every
+    least = -(-replay.num_ticks // (decision * VIDEO_PICTURES))
+    every = parsed.every or decision * max(1, least)
 
     def draw() -> str:
-        pictures = write_animation(path, replay, replay.frames(every), parsed.fps)
+        pictures = write_gif(path, _pictures(replay, every, round(HOLD * parsed.fps)), parsed.fps)
         return f"animation: {path}, {pictures} pictures, one every {every} ticks"
 
     return {"video": path, "video_every": every}, draw
 
 
 # ---- within ----------------------------------------------------------------------------------------
+
+
+def _pictures(replay: Replay, every: int, hold: int) -> Iterator[Image]:
+    """Draw the game every so many ticks, the end ``hold`` times more; stderr says how far it has come."""
+    config, line = replay.config, ProgressLine()
+    scale = fitting_scale((config.height, config.width), BOARD_PIXELS)
+    renderer = Renderer(config.num_players, names=replay.names, scale=scale, teams=replay.teams)
+    for count, frame in enumerate(replay.frames(every), start=1):
+        picture = _drawn(renderer, frame, replay)
+        yield picture
+        line.show(f"animation: {count} pictures, tick {frame.tick:,}")
+    line.close()
+    yield from repeat(picture, hold)
+
+
+def _drawn(renderer: Renderer, frame: Frame, replay: Replay) -> Image:
+    """Return a frame of a replay as a picture, uint8 (height, width, 3)."""
+    return renderer.draw(frame.owner, frame.land, frame.troops, tick=frame.tick, terrain=replay.terrain)
 
 
 def _tick(parsed: argparse.Namespace, replay: Replay) -> int:

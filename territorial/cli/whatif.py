@@ -4,9 +4,8 @@ import argparse
 import re
 from typing import Any
 
-from territorial._interrupts import INTERRUPTED
 from territorial.cli import options
-from territorial.cli.options import UsageError, blamed_on, explained
+from territorial.cli.options import INTERRUPTED, UsageError, blamed_on, explained
 from territorial.constants import FRACTION_UNIT
 from territorial.evaluation.players import named_bot
 from territorial.evaluation.what_if import MOST_GAMES, Choice, what_if

@@ -12,7 +12,7 @@ from territorial.render.games import (
     make_renderer,
     render_game,
 )
-from territorial.render.picture_files import write_png, write_video
+from territorial.render.picture_files import write_gif, write_png
 from territorial.render.renderer import Renderer, beside, standings_panel
 
 __all__ = [
@@ -32,6 +32,6 @@ __all__ = [
     "render_board",
     "render_game",
     "standings_panel",
+    "write_gif",
     "write_png",
-    "write_video",
 ]

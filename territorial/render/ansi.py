@@ -21,7 +21,6 @@ from territorial.render.board import Owners, check_owner
 from territorial.render.colors import Teams, checked_teams, is_light, owner_colors, xterm_colors
 from territorial.render.figures import Standing, num_living, standings
 from territorial.render.labels import find_places
-from territorial.typing import Ints
 
 ColorDepth = Literal["24bit", "256", "none"]
 COLOR_DEPTHS: tuple[ColorDepth, ...] = ("24bit", "256", "none")
@@ -107,12 +106,8 @@ class TextRenderer:
         *,
         tick: int | None = None,
         terrain: Terrain = "water",
-        gifts: Ints | None = None,
     ) -> str:
-        """Return the text, lines separated by newlines; arguments as for ``Renderer.draw``.
-
-        Text does not show ``gifts``.
-        """
+        """Return the text, lines separated by newlines; arguments as for ``Renderer.draw``."""
         cells, balances = np.asarray(land, np.int64), np.asarray(troops, np.int64)
         rows = standings(cells, balances, int((owner != BLOCKED).sum()), self._names, teams=self._teams)
         leaders = [line for teams in (True, False) for line in self._leaders(rows, is_of_teams=teams)]

@@ -20,8 +20,7 @@ from territorial.engine.vec_game import VecGame
 from territorial.render.ansi import TextRenderer, color_depth_of
 from territorial.render.board import Image, Owners
 from territorial.render.renderer import Renderer
-from territorial.replay.frames import givers_and_receivers, teams_in
-from territorial.typing import Ints
+from territorial.replay.frames import teams_in
 
 _HOME, _REST_OF_LINE, _REST_OF_SCREEN = "\x1b[H", "\x1b[K", "\x1b[J"
 
@@ -57,7 +56,6 @@ class Screen:
         *,
         tick: int | None = None,
         terrain: Terrain = "water",
-        gifts: Ints | None = None,
     ) -> None:
         """Show a picture; arguments as for ``Renderer.draw``."""
         if not self._is_started:
@@ -65,7 +63,7 @@ class Screen:
         time.sleep(max(0.0, self._due - time.monotonic()))
         self._due = time.monotonic() + self._pause
         if self._place is not None:
-            self._place.show(owner, land, troops, tick=tick, terrain=terrain, gifts=gifts)
+            self._place.show(owner, land, troops, tick=tick, terrain=terrain)
 
     def close(self) -> None:
         """End the show; another picture would begin a new one."""
@@ -89,7 +87,7 @@ def _find_place(arguments: dict[str, Any]) -> _Window | _Terminal | None:
     warnings.warn(
         'render_mode is "human", but there is neither a display nor a terminal, so nothing '
         'is shown. Use "rgb_array" or "ansi" and save what render() returns; '
-        "territorial.render.write_video makes animations of pictures",
+        "territorial.render.write_gif makes animations of pictures",
         stacklevel=2,
     )
     return None
@@ -220,14 +218,11 @@ class BatchRenderer:
 
 
 def draw_game(renderer: GameRenderer, game: VecGame, k: int = 0) -> Any:
-    """Let ``renderer`` draw game ``k`` as it stands, with the donations of its last step, and return that."""
+    """Let ``renderer`` draw game ``k`` as it stands, and return that."""
     state = game.state
     owner = state.owner[k, 1:-1, 1:-1]
     land, troops = state.land[k, 1:], state.troops[k, 1:]
-    drawn: dict[str, Any] = {"tick": int(state.tick[k]), "terrain": game.terrain_name(k)}
-    if game.config.has_allies:
-        drawn["gifts"] = givers_and_receivers(game, k)
-    return renderer.draw(owner, land, troops, **drawn)
+    return renderer.draw(owner, land, troops, tick=int(state.tick[k]), terrain=game.terrain_name(k))
 
 
 def render_game(

@@ -1,4 +1,4 @@
-"""Labels on the land of seats, and donations as arrows.
+"""Labels on the land of seats.
 
 A label stands where there is most room for it, near the middle of its owner's land, and stays there
 until another place is much better: in an animation it does not tremble. Its size follows the room.
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from territorial.render.board import Image, Owners
 from territorial.render.colors import Colors, is_light
 from territorial.render.figures import short
-from territorial.render.text import SMALLEST, Color, capital_height, draw_shape, draw_text, text_width
+from territorial.render.text import SMALLEST, Color, capital_height, draw_text, text_width
 from territorial.typing import Ints
 
 SIZES = (36, 28, 22, 17, 14, SMALLEST)
@@ -196,48 +196,3 @@ def _write(image: Image, row: int, column: int, lines: tuple[str, ...], ink: Col
     first = row + (capital_height(size) - pitch * (len(lines) - 1)) // 2
     for i, line in enumerate(lines):
         draw_text(image, first + i * pitch, column, line, ink, size, "middle")
-
-
-_PART = 1 / 200
-"""Half the width of an arrow, of the longer side of the picture."""
-_BEND = 0.18
-"""How far the middle of an arrow is beside the straight line, of its length: so it differs from one back."""
-_FREE = 0.08
-"""What stays free at both ends for the labels, of the length."""
-_HEAD = 6
-"""How long the head is, in half widths, and twice as wide as half of that."""
-_STEPS = 24
-
-Points = npt.NDArray[np.float64]
-"""(n, 2): x, the column, and y, the row, in pixels."""
-
-
-def draw_gifts(image: Image, places: Places, scale: int, colors: Colors, gifts: Ints) -> None:
-    """Draw an arrow for each of ``gifts`` on the picture of a board, from place to place.
-
-    ``gifts`` (N, 2) or (N, 3) begin with the seats of giver and receiver; ``colors`` (P, 3) are those of
-    seats. Gifts of seats without land are left out.
-    """
-    half = max(1.5, _PART * max(image.shape[:2]))
-    for giver, receiver in gifts[:, :2].tolist():
-        if min(places.row[giver], places.row[receiver]) < 0:
-            continue
-        start, end = ((np.array([places.column[p], places.row[p]]) + 0.5) * scale for p in (giver, receiver))
-        draw_shape(image, _arrow(start, end, half), tuple(colors[giver - 1].tolist()))
-
-
-def _arrow(start: Points, end: Points, half: float) -> Points:
-    """Return the outline of an arrow from ``start`` to ``end`` with a shaft twice ``half`` wide."""
-    way = end - start
-    aside = np.array([-way[1], way[0]])
-    middle = (start + end) / 2 + 2 * _BEND * aside
-    part = np.linspace(_FREE, 1 - _FREE, _STEPS)[:, None]
-    line = (1 - part) ** 2 * start + 2 * part * (1 - part) * middle + part**2 * end
-    along = 2 * (1 - part) * (middle - start) + 2 * part * (end - middle)
-    along /= np.maximum(np.hypot(*along.T)[:, None], 1e-9)
-    across = half * np.stack([-along[:, 1], along[:, 0]], axis=1)
-    is_shaft = np.hypot(*(line - line[-1]).T) > _HEAD * half
-    neck = line[-1] - _HEAD * half * along[-1]
-    left = [*(line + across)[is_shaft], neck + across[-1], neck + _HEAD / 2 * across[-1]]
-    right = [*(line - across)[is_shaft], neck - across[-1], neck - _HEAD / 2 * across[-1]]
-    return np.array([*left, line[-1], *right[::-1]])

@@ -11,12 +11,11 @@ from territorial.constants import BLOCKED, MAX_PLAYERS
 from territorial.render.board import LARGEST_SCALE, Image, Owners, render_board
 from territorial.render.colors import Teams, checked_teams, player_colors
 from territorial.render.figures import Standing, num_living, standings
-from territorial.render.labels import Places, draw_gifts, draw_labels, find_places
+from territorial.render.labels import Places, draw_labels, find_places
 from territorial.render.text import SMALLEST, capital_height, draw_text, fitting
-from territorial.typing import Ints
 
 PAPER = (24, 28, 36)
-"""What panels and posters are drawn on."""
+"""What panels are drawn on."""
 INK = (226, 228, 232)
 FAINT = (120, 126, 136)
 
@@ -160,26 +159,21 @@ class Renderer:
         *,
         tick: int | None = None,
         terrain: Terrain = "water",
-        gifts: Ints | None = None,
     ) -> Image:
         """Return a new picture, uint8 (h, w, 3).
 
         ``owner`` (H, W) uint8 are the owner codes of the cells, 0 neutral, 1..P, 255 blocked. ``land`` and
         ``troops`` (P,) are the cells and balances of seats 1..P; ``tick`` stands above the standings;
-        ``terrain`` says what blocked cells are, "water" or "mountains". ``gifts`` (N, 2) or more are the
-        donations that are shown: giver, receiver.
+        ``terrain`` says what blocked cells are, "water" or "mountains".
         """
         cells, balances = np.asarray(land, np.int64), np.asarray(troops, np.int64)
         self._check_per_seat("land", cells.shape)
         self._check_per_seat("troops", balances.shape)
         scale = fitting_scale(owner.shape) if self._scale is None else self._scale
         picture = render_board(owner, self._num_players, scale, terrain, self._teams)
-        if self._has_labels or (gifts is not None and len(gifts)):
+        if self._has_labels:
             self._places = find_places(owner, self._num_players, self._places)
-            if gifts is not None:
-                draw_gifts(picture, self._places, scale, self._colors, gifts)
-            if self._has_labels:
-                draw_labels(picture, self._places, scale, self._colors, balances, self._names, self._teams)
+            draw_labels(picture, self._places, scale, self._colors, balances, self._names, self._teams)
         if not self._has_panel:
             return picture
         height = max(picture.shape[0], _LEAST_PANEL)

@@ -1,4 +1,4 @@
-"""Text and shapes on pictures, in the font of Pillow.
+"""Text on pictures, in the font of Pillow.
 
 Pillow is loaded with the first picture, so that ``import territorial`` stays quick.
 """
@@ -16,37 +16,6 @@ from territorial.render.board import Image
 
 if TYPE_CHECKING:
     from PIL.ImageFont import FreeTypeFont
-
-# ---- shapes --------------------------------------------------------------------------------------------
-
-_FINER = 3
-"""Pixels a side that a shape is drawn with for each of the picture: its edges are smooth."""
-_RIMS = (((255, 255, 255, 255), 5), ((0, 0, 0, 255), 2))
-"""What is around a shape so that it is seen on all colours, and how many pixels wide."""
-
-
-def draw_shape(image: Image, points: npt.NDArray[np.float64], color: tuple[int, ...]) -> None:
-    """Fill the polygon of ``points`` (n, 2), x and y in pixels, on (h, w, 3) ``image``; edges cut it off."""
-    from PIL import Image as Pictures
-    from PIL.ImageDraw import Draw
-
-    margin = _RIMS[0][1]
-    left, top = np.maximum(np.floor(points.min(axis=0)).astype(int) - margin, 0).tolist()
-    right, bottom = (np.ceil(points.max(axis=0)).astype(int) + margin).tolist()
-    area = image[top : max(bottom, 0), left : max(right, 0)]
-    if area.size == 0:
-        return
-    sheet = Pictures.new("RGBA", (_FINER * area.shape[1], _FINER * area.shape[0]))
-    corners = [tuple(corner) for corner in (_FINER * (points - (left, top))).tolist()]
-    for rim, width in _RIMS:
-        Draw(sheet).line([*corners, *corners[:2]], fill=rim, width=_FINER * width, joint="curve")
-    Draw(sheet).polygon(corners, fill=(*color, 255))
-    covered = np.asarray(sheet.reduce(_FINER)).astype(np.uint16)
-    alpha = covered[:, :, 3:]
-    area[:] = (covered[:, :, :3] * alpha + area * (255 - alpha)) // 255
-
-
-# ---- letters -------------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=16)

@@ -32,15 +32,6 @@ def map_kind_of(config: GameConfig) -> str | None:
     return None if isinstance(config.map, LandMask) or len(name) > LONGEST_NAME else name
 
 
-def givers_and_receivers(game: VecGame, k: int = 0) -> Ints:
-    """Return (N, 2), the seats of giver and receiver of the donations that were made in the last step."""
-    last, team = game.launches(), game.state.team[k]
-    seats, targets = np.arange(1, len(team)), np.maximum(last.target[k], 0).astype(np.int64)
-    is_gift = last.legal[k] & are_allies(seats, targets, team[seats], team[targets])
-    pairs: Ints = np.stack([seats, targets], axis=1)[is_gift]
-    return pairs
-
-
 class GiftLog:
     """Adds up the donations of game ``k`` of a batch until they are taken.
 

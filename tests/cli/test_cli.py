@@ -18,8 +18,7 @@ from territorial import cli
 from territorial.cli import bench
 from territorial.cli.bench import RATES
 from territorial.cli.options import config_of
-from territorial.cli.pictures import round_step
-from tests.render.support import decode_animation, decode_png
+from tests.render.support import decode_png
 
 SMALL = ["--height", "32", "--width", "48", "--num-players", "4", "--max-ticks", "200"]
 
@@ -49,7 +48,7 @@ def test_play_prints_progress_standings_and_speed_and_leaves_a_picture(done, tmp
         assert text in out
     height, width, _ = decode_png((tmp_path / "territorial-5.png").read_bytes()).shape
     assert width > 1000
-    assert height > 600
+    assert height > 500
 
 
 def test_play_leaves_a_page_if_asked_for_one(run, done, tmp_path, monkeypatch):
@@ -89,22 +88,6 @@ def test_json_is_written_over_json_and_into_empty_files(run, tmp_path):
         assert json.loads(path.read_text())["rules_version"] == territorial.RULES_VERSION
 
 
-def test_play_leaves_an_animation_that_shows_the_game(run, done, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    arguments = ["demo", "--seed", "4", "--no-picture", *SMALL]
-    assert "animation: territorial-4.gif" in done(*arguments, "--animation")[0]
-    pictures, seconds = decode_animation((tmp_path / "territorial-4.gif").read_bytes())
-    assert len(pictures) == 21 + 24  # every step and the beginning, then the end for two seconds
-    assert (set(seconds), sum(seconds)) == ({0.08, 0.09}, pytest.approx(45 / 12, abs=0.01))
-    assert all((picture == pictures[20]).all() for picture in pictures[21:])
-    assert len({picture.tobytes() for picture in pictures[:21]}) > 15
-    file = tmp_path / "mine.gif"
-    result = json.loads(run(*arguments, "--animation", str(file), "--json")[1])
-    assert result["animation"] == str(file)
-    assert result["picture"] is None
-    assert file.read_bytes() == (tmp_path / "territorial-4.gif").read_bytes()
-
-
 def test_set_reaches_every_field():
     def config_with(*assignments):
         extra = [part for assignment in assignments for part in ("--set", assignment)]
@@ -122,13 +105,6 @@ def test_a_long_list_of_standings_is_cut_and_says_so(run):
     size = ["--height", "64", "--width", "64", "--num-players", "60", "--max-ticks", "20"]
     _, out, _ = run("demo", "--no-picture", *size)
     assert "... and 30 more" in out
-
-
-def test_axes_have_few_round_steps():
-    steps = {0: 1, 3: 1, 9: 2, 10: 5, 24: 5, 99: 20, 6056: 2000, 10_000: 5000, 25_000: 10_000}
-    assert {last: round_step(last, 4) for last in steps} == steps
-    for last in range(1, 3000, 7):
-        assert 1 <= last // round_step(last, 4) <= 4
 
 
 # ---- bench -----------------------------------------------------------------------------------------

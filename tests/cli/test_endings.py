@@ -2,7 +2,6 @@
 
 import os
 import re
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +10,7 @@ from unittest.mock import Mock
 import pytest
 
 import territorial
-from territorial import _interrupts, cli
+from territorial import cli
 from territorial.cli import bench, league
 
 HOME = str(Path(territorial.__file__).parents[1])
@@ -159,73 +158,13 @@ def test_a_process_says_one_line_and_exits_with_its_code():
     assert done.stderr.splitlines() == lines
 
 
-SLOW = """
-import os, sys, time
-os.write(1, b"importing")
-for _ in range(2):  # whatever comes is swallowed
-    try:
-        time.sleep(300)
-    except BaseException:
-        pass
-"""
-
-
-@needs_signals
-@pytest.mark.parametrize(("way", "package"), [("python -m", "numpy"), ("script", "gymnasium")])
-def test_ctrl_c_while_it_is_imported_ends_it_with_a_line(tmp_path, way, package):
-    """A package that is imported on the way takes long, and lets no exception through."""
-    (tmp_path / f"{package}.py").write_text(SLOW)
-    script = tmp_path / "territorial"  # what pip makes of the entry point
-    script.write_text("import sys\nfrom territorial.cli import main\nsys.exit(main())\n")
-    start = ["-m", "territorial"] if way == "python -m" else [str(script)]
-    process = subprocess.Popen(
-        [sys.executable, *start, "info"],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), HOME])},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    assert process.stdout is not None
-    assert process.stdout.read(9) == b"importing"
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=300)
-    assert (process.returncode, err) == (130, b"\nterritorial: interrupted\n")
-
-
-ENDING = """
-import atexit, os, sys
-from territorial.cli import main
-atexit.register(lambda: (os.write(1, b"ending"), sys.stdin.read()))
-sys.exit(main())
-"""
-
-
-@needs_signals
-def test_no_signal_changes_how_a_command_ends_that_has_told_everything(tmp_path):
-    script = tmp_path / "territorial"
-    script.write_text(ENDING)
-    process = subprocess.Popen(
-        [sys.executable, str(script), "demo", "--height", "1"],
-        env=os.environ | {"PYTHONPATH": HOME},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    assert process.stdout is not None
-    assert process.stdout.read(6) == b"ending"
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        process.send_signal(getattr(signal, name))
-    _, err = process.communicate(timeout=300)
-    assert process.returncode == 2
-    assert err.splitlines()[-1].startswith(b"territorial demo: error: argument --height")
-
-
 BOT = """
 import os, signal
 from territorial.bots import PythonBot
 class Mine(PythonBot):
     name = "mine-1"
     def decide(self, view):
-        eval("os.kill(int(os.environ['MATCH'] or os.getppid()), getattr(signal, os.environ['SIGNAL']))")
+        os.kill(int(os.environ["MATCH"] or os.getppid()), getattr(signal, os.environ["SIGNAL"]))
         return -1, 1
 """
 
@@ -245,48 +184,6 @@ def test_a_match_that_is_asked_to_end_says_so_in_two_lines(tmp_path, name, proce
     assert done.stderr.splitlines()[-2:] == ["territorial match: interrupted", lost]
     assert not [line for line in done.stderr.splitlines() if "Error" in line or "Warning" in line]
     assert (done.returncode, done.stdout) == (130, "")
-
-
-def test_only_the_command_takes_ctrl_c_over():
-    def is_command(first, *original):
-        return _interrupts.is_command([first, "info"], [sys.executable, *original, "info"])
-
-    script = os.path.join("bin", "territorial")
-    ours = [
-        ("-m", "-m", "territorial"),
-        ("-m", "-X", "dev", "-m", "territorial"),
-        ("-m", "-mterritorial"),
-        (script, script),
-        (script, "-W", "ignore", script),
-    ]
-    others = [
-        ("-m", "-m", "territorial_tools"),
-        ("-m", "-m", "pytest", "territorial"),
-        ("train.py", "train.py", "territorial"),
-        (script, "-c", "from multiprocessing.spawn import spawn_main", "--multiprocessing-fork"),
-        ("", "-c", "import territorial"),
-    ]
-    assert [one for one in (*ours, *others) if is_command(*one)] == ours
-    assert not _interrupts.is_command([], [sys.executable])
-
-
-@needs_signals
-def test_ctrl_c_is_given_back_and_never_taken_from_others(monkeypatch):
-    before = signal.getsignal(signal.SIGINT)
-    try:
-        for theirs in (signal.SIG_IGN, lambda *_: None):
-            signal.signal(signal.SIGINT, theirs)
-            monkeypatch.setattr(_interrupts, "SIGNALS", [signal.SIGINT])
-            _interrupts.take_over()
-            _interrupts.give_back()
-            assert signal.getsignal(signal.SIGINT) is theirs
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        _interrupts.take_over()
-        assert signal.getsignal(signal.SIGINT) is _interrupts._leave
-        _interrupts.give_back()
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def test_ctrl_c_while_verbs_of_others_are_loaded_is_an_interrupt_too(capsys, monkeypatch):

@@ -64,7 +64,6 @@ def test_plots_are_drawn_over_plots_alone(tmp_path: Path) -> None:
     ("name", "arguments"),
     [
         ("a.png", ("demo", *TINY, "--picture")),
-        ("a.gif", ("demo", *TINY, "--no-picture", "--animation")),
         ("a.replay", ("demo", *TINY, "--no-picture", "--replay")),
         ("a.html", ("demo", *TINY, "--no-picture", "--page")),
         ("a.html", ("watch", *TINY, "--page")),
@@ -127,7 +126,6 @@ def test_a_file_that_nobody_named_gets_a_new_name(
 LITTLE = ["--height", "24", "--width", "24", "--num-players", "2", "--max-ticks", "20"]
 FILES = [
     (["demo", *LITTLE], "--picture", "a.png"),
-    (["demo", "--no-picture", *LITTLE], "--animation", "a.gif"),
     (["demo", "--no-picture", *LITTLE], "--replay", "a.replay"),
     (["demo", "--no-picture", *LITTLE], "--page", "a.html"),
     (["demo", "--no-picture", *LITTLE], "--json", "a.json"),
@@ -143,7 +141,6 @@ FILES = [
     (["info", "maps", "lakes"], "--picture", "a.png"),
     (["info", "maps", "lakes"], "--json", "a.json"),
     (["league", "show", "run"], "--json", "a.json"),
-    (["info", "observation"], "--json", "a.json"),
     (["info", "memory"], "--json", "a.json"),
     (["info"], "--json", "a.json"),
 ]

@@ -8,11 +8,10 @@ import pytest
 
 from territorial import GameConfig, VecGame, cli
 from territorial.browser.film import film_header, write_film
-from territorial.cli.pictures import draw_poster
 from territorial.cli.standings import result_of, standings_of, standings_table, team_standings_of
-from territorial.render import TextRenderer, draw_game, player_colors
+from territorial.render import TextRenderer, draw_game, player_colors, render_game
 from territorial.render.figures import percent, standings
-from territorial.replay import LiveGame, Replay, frame_of
+from territorial.replay import LiveGame, Replay
 from tests.episodes import advance, begun
 from tests.render.film_reader import read_film
 from tests.render.support import contains
@@ -25,9 +24,9 @@ INK = (226, 228, 232)
 FAINT = (120, 126, 136)
 
 
-def stands_in(poster, row, texts, color):
-    """Whether a line of the standings, of these texts in ``color``, is in the panel of a poster."""
-    panel = poster[:, -384:]
+def stands_in(picture, row, texts, color):
+    """Whether a line of the standings, of these texts in ``color``, is in the panel of a picture."""
+    panel = picture[:, -384:]
     swatch = (panel == player_colors(8)[row.seat - 1]).all(axis=2)[:, 61]
     line = panel[swatch.argmax() - 6 : swatch.argmax() + 24]
     return all(contains(line, text, color, 20) for text in texts)
@@ -64,18 +63,18 @@ def test_tables_pictures_and_text_have_the_same_shares(report):
     shown = standings(state.land[0, 1:], state.troops[0, 1:], int(state.num_land[0]))
     assert {row.seat: row.share for row in rows} == {row.seat: row.share for row in shown}
     table, text = standings_table(rows), draw_game(TextRenderer(8, columns=120, colors="none"), game)
-    poster = draw_poster("a game", LiveGame(game), [frame_of(game)], rows)
+    picture = render_game(game)
     living = [row for row in rows if row.death_tick is None]
     assert living
     for row in living:
         assert re.search(rf"^ +{row.place:g}  P{row.seat} +{row.bot} +{re.escape(row.share)} ", table, re.M)
         assert re.search(rf"{row.seat} +{re.escape(row.share)} ", text)
         troops = next(one.troops for one in shown if one.seat == row.seat)
-        assert stands_in(poster, row, (str(row.seat), row.bot, row.share, troops), INK)
-        assert not stands_in(poster, row, (row.bot,), FAINT)
+        assert stands_in(picture, row, (str(row.seat), row.bot, row.share, troops), INK)
+        assert not stands_in(picture, row, (row.bot,), FAINT)
     for row in (row for row in rows if row.death_tick is not None):
         assert re.search(rf"P{row.seat} .* {row.death_tick:,}$", table, re.M)
-        assert stands_in(poster, row, (str(row.seat), row.bot, row.share), FAINT)
+        assert stands_in(picture, row, (str(row.seat), row.bot, row.share), FAINT)
 
 
 def test_progress_and_json_have_them_too(capsys):
@@ -171,17 +170,6 @@ def test_without_teams_nothing_speaks_of_them():
     assert team_standings_of(game, rows) == []
     assert all("team" not in row for row in result_of(rows, [])["standings"])
     assert "team" not in standings_table(rows)
-
-
-def test_the_poster_has_teams():
-    game = begin()
-    frames = [frame_of(game)]
-    for _ in range(40):
-        game.step()
-        frames.append(frame_of(game))
-    picture = draw_poster("teams", LiveGame(game), frames, standings_of(game, ["x"] * 6))
-    for color in player_colors(6, TEAMS):
-        assert (picture == color).all(axis=2).sum() > 100
 
 
 def test_demo_watch_and_replay_know_teams(tmp_path, monkeypatch, run, done, result_of):

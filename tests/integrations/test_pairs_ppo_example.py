@@ -10,7 +10,7 @@ import pytest
 
 from territorial import GameConfig, VecGame
 from territorial.bots import Network
-from tests.bots.networks import random_file, rows_of_games
+from tests.bots.networks import rows_of_games
 
 pytest.importorskip("torch", reason="PyTorch is not installed")
 
@@ -128,27 +128,6 @@ def test_a_run_resumes_where_it_was(one_process, tmp_path, capsys):
     assert "main-0" not in kept, "no checkpoint needs it"
 
 
-def test_opponents_may_be_in_files_and_resume(one_process, tmp_path):
-    random_file(tmp_path / "net.safetensors", 1, interval=50)
-    opponents = f"banker-1,net:{tmp_path / 'net.safetensors'}"
-    run = one_process.main(options(tmp_path / "run", opponents=opponents, updates=1))
-    (network,) = run.league.config.python_bots
-    found = tuple(map(set, run.order().chances))
-    assert found == ({"bot:banker-1", f"bot:{network.name}"}, {"snapshot:main-0", "snapshot:main-1"})
-    assert run.order().custom[f"bot:{network.name}"] is network
-    run = one_process.main(options(tmp_path / "run", opponents=opponents, updates=6))
-    assert run.updates == 6
-    assert run.league.payoff.games("trainable:main", [f"bot:{network.name}"]).sum() > 0
-
-
-def test_what_was_done_after_the_checkpoint_leaves_the_curve(one_process, tmp_path):
-    one_process.main(options(tmp_path, updates=2))
-    path = tmp_path / "progress.csv"
-    path.write_text(path.read_text() + "3,9.0,99,9,9,0.1,nan\n")
-    one_process.PairRun(one_process.Settings(**TINY | {"save": str(tmp_path), "updates": 3}))
-    assert [line.partition(",")[0] for line in path.read_text().splitlines()] == ["update", "1", "2"]
-
-
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
@@ -205,18 +184,6 @@ def test_a_run_begins_with_weights_of_a_file_and_needs_it_no_more(one_process, t
 # ---- parts -----------------------------------------------------------------------------------------------
 
 
-def test_games_against_one_kind_and_games_dealt_anew(pairs_ppo, tmp_path):
-    _, order = order_of(pairs_ppo, tmp_path)
-    games = games_of(pairs_ppo, order, focus=1.0)
-    assert all(len(kind) == 1 for kind in [set(players[2:]) for players in games.players])
-    of_past = [games_of(pairs_ppo, order, focus=1.0, past=past).players for past in (0.0, 1.0)]
-    assert all(players[2].startswith("bot:") for players in of_past[0])
-    assert all(players[2] == "snapshot:main-0" for players in of_past[1])
-    games = games_of(pairs_ppo, order, focus=0.0, num_games=16)
-    assert max(len(set(players[2:])) for players in games.players) == 2
-    assert all(players[:2] == [pairs_ppo.MAIN] * 2 for players in games.players)
-
-
 @pytest.mark.parametrize(("interval", "ticks"), [(50, [50, 50, 50, 50]), (20, [20, 50, 20, 50])])
 def test_games_of_all_kinds_run_side_by_side(pairs_ppo, tmp_path, interval, ticks):
     """It decides as often as asked, and never more often than bots: ``ticks`` are those of a decision."""
@@ -231,17 +198,6 @@ def test_games_of_all_kinds_run_side_by_side(pairs_ppo, tmp_path, interval, tick
     assert 0 < len(rows["action"]) <= played <= TINY["rollout"] * (4 * 2 + 2 * 3)
     played = [int(kind.env.game.state.tick[0]) for kind in games.kinds]
     assert played == [TINY["rollout"] * each for each in ticks]
-
-
-def test_networks_are_kept_as_they_were(one_process, tmp_path):
-    one_process.main(options(tmp_path, updates=1))
-    run = one_process.PairRun(one_process.Settings(**TINY | {"save": str(tmp_path)}))
-    run.seconds = 1300.0
-    run.keep_history(50.0)
-    assert not (tmp_path / "history").exists(), "from minute 20.8 to 21.7"
-    run.keep_history(150.0)
-    assert [path.name for path in (tmp_path / "history").iterdir()] == ["0022.safetensors"]
-    Network(tmp_path / "history/0022.safetensors")
 
 
 def test_rows_that_are_kept_stand_for_all(pairs_ppo):
@@ -309,32 +265,3 @@ def test_what_gains_becomes_likelier_and_the_average_follows(pairs_ppo, tmp_path
         return 1 - found[:, 0].exp().mean().item()
 
     assert shares(logits(run.trainee.policy)) > shares(logits(run.trainee.average)) > shares(first)
-
-
-def test_smoothing_brings_up_a_fraction_where_the_entropy_does_not(pairs_ppo):
-    """At a target of two, of which one is not there, where one fraction is all but certain."""
-    torch = pairs_ppo.torch
-    fractions, mask = torch.full((1, 2, 10), -40.0), torch.ones(1, 21)
-    fractions[:, :, 5] = mask[:, 11:] = 0.0
-    fractions.requires_grad_()
-    logits = torch.where(
-        mask > 0, torch.cat([torch.zeros(1, 1), fractions.log_softmax(2).flatten(1) - 0.7], 1), -1e9
-    )
-    (of_entropy,) = torch.autograd.grad(-(logits.exp() * logits).sum(), fractions, retain_graph=True)
-    (of_smoothing,) = torch.autograd.grad(-pairs_ppo.unevenness(logits, mask).sum(), fractions)
-    assert of_entropy[0, 0, 9].abs() < 1e-9
-    share = np.exp(-0.7)
-    np.testing.assert_allclose(of_smoothing[0, 0, 9], 0.1 * share, rtol=1e-4)
-    np.testing.assert_allclose(of_smoothing[0, 0, 5], -0.9 * share, rtol=1e-4)
-    assert (of_smoothing[0, 1] == 0).all()
-
-
-def test_a_new_run_replaces_nothing_that_it_did_not_make(pairs_ppo, tmp_path, capsys):
-    path = tmp_path / "snapshots" / "main-7.safetensors"
-    path.parent.mkdir()
-    path.write_bytes(b"precious")
-    assert "it is there already, and would be replaced" in refusal_of(
-        capsys, pairs_ppo, options(tmp_path, updates=1)
-    )
-    assert path.read_bytes() == b"precious"
-    assert not (tmp_path / "settings.json").exists()

@@ -1,4 +1,4 @@
-"""Teams in pictures, text and films: grouped standings, donations as arrows, and films that are read back."""
+"""Teams in pictures, text and films: grouped standings, and films that are read back."""
 
 import numpy as np
 import pytest
@@ -53,37 +53,11 @@ def test_the_panel_has_a_line_for_each_team():
         assert not (swatches[at : at + 16, None] == colors).all(axis=2).any()
 
 
-def test_an_arrow_leads_from_giver_to_receiver():
-    frame = next(frame for frame in played()[1] if len(frame.gifts))
-    about = frame.owner, frame.land, frame.troops
-    drawn = [
-        Renderer(6, scale=9, panel=False, labels=False, teams=TEAMS).draw(*about, gifts=gifts)
-        for gifts in (None, frame.gifts[:0], frame.gifts[:1], frame.gifts[:1, [1, 0]])
-    ]
-    np.testing.assert_array_equal(drawn[0], drawn[1])
-    giver, receiver = frame.gifts[0, :2].tolist()
-    for picture, seat in ((drawn[2], giver), (drawn[3], receiver)):
-        changed = (picture != drawn[0]).any(axis=2)
-        assert 0 < changed.mean() < 0.2
-        inner = picture[changed].reshape(-1, 3)
-        assert (inner == player_colors(6, TEAMS)[seat - 1]).all(axis=1).mean() > 0.2
-    assert (drawn[2] != drawn[3]).any()
-
-
-def test_gifts_of_those_without_land_and_at_edges_are_no_error():
-    owner = np.zeros((16, 16), np.uint8)
-    owner[0, 0], owner[15, 15] = 1, 2
-    renderer, land = Renderer(4, scale=2, teams=(1, 1, 2, 2)), [1, 1, 0, 0]
-    plain = renderer.draw(owner, land, land)
-    for gifts, is_drawn in (([[3, 4], [4, 3]], False), ([[1, 2], [2, 1]], True)):
-        assert (renderer.draw(owner, land, land, gifts=np.array(gifts)) != plain).any() == is_drawn
-
-
 def test_text_has_lines_of_teams_above_those_of_players():
     _, frames, _ = played()
     frame = frames[40]
     text = TextRenderer(6, names=list("abcdef"), columns=120, colors="none", teams=TEAMS).draw(
-        frame.owner, frame.land, frame.troops, tick=frame.tick, gifts=frame.gifts
+        frame.owner, frame.land, frame.troops, tick=frame.tick
     )
     first, *_, teams, one, two = text.splitlines()
     assert first == f"tick {frame.tick}  {num_living(frame.land, TEAMS)}"

@@ -5,6 +5,7 @@ import copy
 import numpy as np
 import pytest
 import torch
+from ray.rllib.algorithms.ppo.ppo_torch_policy import PPOTorchPolicy
 from ray.rllib.models.torch.torch_modelv2 import TorchModelV2
 from ray.rllib.policy.policy import PolicySpec
 from ray.rllib.policy.sample_batch import SampleBatch
@@ -80,10 +81,19 @@ def test_one_learns_among_bots_and_snapshots(env, acts, bot, model, ends, tmp_pa
     for _ in range(2):
         algorithm.train()
     assert any((before[name] != part).any() for name, part in learner.get_weights().items())
+    policies = {name: algorithm.get_policy(name) for name in acts.values()}
+    assert {getattr(policy, "_dummy_batch", None) for policy in policies.values()} == {None}
     batches = algorithm.env_runner.sample().policy_batches
     assert {name for name, batch in batches.items() if SampleBatch.OBS not in batch} == {
         name for name in acts.values() if name in ("bot", "frozen")
     }
+
+
+def test_a_policy_is_tried_with_four_rows(monkeypatch):
+    asked, name = [], "_get_dummy_batch_from_view_requirements"
+    monkeypatch.setattr(PPOTorchPolicy, name, lambda policy, batch_size: asked.append(batch_size))
+    getattr(LeanPPOPolicy.__new__(LeanPPOPolicy), name)(32)
+    assert asked == [4]
 
 
 @pytest.mark.parametrize("model", [OWN, CONVOLUTION])
@@ -118,4 +128,6 @@ def test_what_cannot_be_frozen_or_played_is_named(ends, tmp_path):
             freeze_policy(algorithm, tmp_path, "first", name)
     with pytest.raises(ValueError, match="the bot 'Extreme' returned"):
         algorithm.env_runner.sample()
+    with pytest.raises(NotImplementedError, match="remove it from policies_to_train"):
+        algorithm.get_policy("bot").learn_on_batch(None)
     assert SnapshotStore(tmp_path).names() == []
