@@ -1,6 +1,8 @@
-"""PPO with PufferLib, without masks: illegal launches hold.
+"""PPO with PufferLib 3.0, without masks: illegal launches hold.
 
-pip install pufferlib
+Its authors have left this line for 5.0, whose environments are written in C.
+
+pip install pufferlib==3.0.0
 python examples/with_pufferlib.py
 """
 

@@ -1,0 +1,302 @@
+#!/usr/bin/env python3
+"""Measures how long a training takes to beat a game's best scripted bot.
+
+    python benchmarks/envs/time_to_beat.py territorial battle --save RUNS
+    python benchmarks/envs/time_to_beat.py generals orbit_wars --save RUNS    in an environment that has them
+    python benchmarks/envs/time_to_beat.py --save RUNS                        only the table of what is there
+
+Every row trains Stable-Baselines3's PPO, masked where the game has masks, on one thread against the bot in all other
+seats. The score of a game is the share of the other players above whom the agent is placed; a draw counts
+half, so that 0.5 is even in every game. After 15, 22, 34, ... s of processor time the agent plays 200 games that the
+training has not seen, and draws its actions as in training. The bot is beaten when the 95 % interval of the mean
+score lies above 0.5; 200 further games confirm it, or the training goes on. Only training counts, in seconds of the
+processor over all processes, up to two hours; a stopped run goes on from its last check.
+"""
+
+import argparse
+import json
+import math
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import gymnasium
+import numpy as np
+import torch
+from gymnasium.spaces import Box, Discrete
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.utils import get_action_masks
+from stable_baselines3 import PPO
+from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
+
+GAMES = 200
+LIMIT_S = 2 * 60 * 60.0
+FIRST_CHECK_S = 15.0
+NOT_HAD = {
+    "MicroRTS, CoacAI": "gym-microrts 0.6.0 refuses Python 3.11, and gym 0.18.3, which 0.4.3 needs, numpy 2",
+}
+"""Rows that cannot be had from the package index, and why."""
+
+
+class Row(NamedTuple):
+    """What is trained in which game, against bots alone."""
+
+    algorithm: Any
+    envs: VecEnv
+    options: dict[str, Any]
+    fair: float = 0.5
+    """The share of games that one of equal players wins."""
+
+
+def territorial() -> Row:
+    """territorial-env, 64 x 64 cells: one of 8 players, seven `upstart-1`"""
+    from territorial.envs.sb3 import MaskableVecEnv
+    from territorial.nets.sb3_pairs import MaskablePairActorCriticPolicy
+
+    class Scored(MaskableVecEnv):
+        """Reports scores of games."""
+
+        def step_wait(self) -> Any:
+            result = super().step_wait()
+            for info in result[3]:
+                if info:
+                    info["score"] = (8 - info["place"]) / 7
+            return result
+
+    seats = ["agent", *["upstart-1"] * 7]
+    game = {"height": 64, "width": 64, "num_players": 8, "seats": seats, "end_when": "no_agents"}
+    envs = Scored(64, obs="pairs", action_format="pairs", repeat=5, **game)
+    options = {"n_steps": 64, "batch_size": 1024, "n_epochs": 4, "gamma": 0.997, "ent_coef": 0.01}
+    policy = MaskablePairActorCriticPolicy
+    return Row(MaskablePPO, envs, options | {"policy": policy, "policy_kwargs": {"size": "small"}}, 1 / 8)
+
+
+class Battle(VecEnv):
+    """The 81 red agents of a battle as so many environments; blue attacks the nearest that it sees.
+
+    The package has no scripted bot, so blue's is this one: it attacks a neighbour, or else steps towards the
+    nearest enemy in view, or else to the side where red began. Eliminated agents observe zeros until the game ends.
+    """
+
+    MOVES = np.array([(x, y) for y in range(-2, 3) for x in range(-2, 3) if abs(x) + abs(y) <= 2])
+    BLOWS = np.array([(x, y) for y in (-1, 0, 1) for x in (-1, 0, 1) if x or y])
+    render_mode = None
+
+    def __init__(self) -> None:
+        from magent2.environments import battle_v4
+
+        self.game = battle_v4.parallel_env()
+        super().__init__(81, Box(0, 2, (13 * 13 * 5,), np.float32), Discrete(21))
+
+    def reset(self) -> Any:
+        self.seen, _ = self.game.reset(seed=self._seeds[0])
+        self._reset_seeds()
+        self.was_alive = np.ones(81, bool)
+        return self.rows(self.seen, np.zeros(845, np.float32))
+
+    def rows(self, found: dict[str, Any], nothing: Any) -> Any:
+        return np.array([np.ravel(found.get(f"red_{i}", nothing)) for i in range(81)], np.float32)
+
+    def blue_move(self, view: Any) -> int:
+        y, x = np.nonzero(view[..., 3])
+        enemies = np.stack([x, y], 1) - 6 if len(x) else np.array([(-9, 0)])
+        nearest = enemies[np.argmin((enemies**2).sum(1))]
+        if np.abs(nearest).max() == 1:
+            return len(self.MOVES) + int(np.argmin(np.abs(self.BLOWS - nearest).sum(1)))
+        taken = view[6 + self.MOVES[:, 1], 6 + self.MOVES[:, 0]][:, [0, 1, 3]].any(1)
+        return int(np.argmin(((self.MOVES - nearest) ** 2).sum(1) + 10**6 * taken))
+
+    def step_async(self, actions: Any) -> None:
+        red = {f"red_{i}": int(action) for i, action in enumerate(actions)}
+        self.actions = red | {name: self.blue_move(view) for name, view in self.seen.items() if name[0] == "b"}
+
+    def step_wait(self) -> Any:
+        self.seen, rewards, *_ = self.game.step(self.actions)
+        rows, gains = self.rows(self.seen, np.zeros(845)), self.rows(rewards, np.zeros(1))[:, 0]
+        is_alive = np.array([f"red_{i}" in self.game.agents for i in range(81)])
+        dones: Any = self.was_alive & ~is_alive
+        infos: list[dict[str, Any]] = [{} for _ in range(81)]
+        self.was_alive = is_alive
+        self.seen = {name: self.seen[name] for name in self.game.agents}
+        if not self.game.agents:
+            red, blue = map(self.game.env.get_num, self.game.handles)
+            infos[0] = {"score": (1 + np.sign(red - blue)) / 2}
+            rows, dones = self.reset(), np.ones(81, bool)
+        return rows, gains, dones, infos
+
+    def close(self) -> None:
+        self.game.close()
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> Any:
+        return [getattr(self, attr_name)] * self.num_envs
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        raise NotImplementedError
+
+    def env_method(self, method_name: str, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError
+
+    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
+        return [False] * self.num_envs
+
+
+def battle() -> Row:
+    """MAgent2 0.3.4, battle of 81 against 81: attack the nearest, our bot"""
+    options = {"policy": "MlpPolicy", "n_steps": 128, "batch_size": 2048, "n_epochs": 4, "ent_coef": 0.01}
+    return Row(PPO, Battle(), options)
+
+
+def generals() -> Row:
+    """generals-bots 2.5.0, duel on 10 x 10 cells, at most 500 turns: `ExpanderAgent`"""
+    from generals.agents import ExpanderAgent
+    from generals.core.action import Action, compute_valid_move_mask
+    from generals.core.grid import GridFactory
+    from generals.envs import GymnasiumGenerals
+
+    class Duel(gymnasium.Env):
+        """The first player; rewards are 1 or -1 at the end, and the change of the lead in land, in shares."""
+
+        def __init__(self) -> None:
+            grids = GridFactory(min_grid_dims=(10, 10), max_grid_dims=(10, 10), min_generals_distance=8)
+            names = ["agent", "bot"]
+            self.game = GymnasiumGenerals(names, grids, pad_observations_to=10, truncation=500)
+            self.bot = ExpanderAgent()
+            self.observation_space, self.action_space = Box(0, 20, (1500,), np.float32), Discrete(401)
+
+        def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+            seen, _ = self.game.reset(seed=seed)
+            self.lead = 0
+            return np.log1p(seen[0]).ravel(), {}
+
+        def action_masks(self) -> np.ndarray:
+            moves = compute_valid_move_mask(self.game.prior_observations["agent"])
+            return np.concatenate([[True], moves.ravel()])
+
+        def step(self, action: int) -> Any:
+            cell, direction = divmod(int(action) - 1, 4)
+            mine = Action(action == 0, cell // 10, cell % 10, direction)
+            others = self.bot.act(self.game.prior_observations["bot"])
+            seen, _, is_over, is_cut, infos = self.game.step([mine, others])
+            lead = int(infos["agent"]["land"]) - int(infos["bot"]["land"])
+            reward, self.lead = (lead - self.lead) / 100, lead
+            won = int(infos["agent"]["winner"]) - int(infos["bot"]["winner"])
+            info = {"score": (1 + won) / 2} if is_over or is_cut else {}
+            return np.log1p(seen[0]).ravel(), reward + won, is_over, is_cut, info
+
+    options = {"policy": "MlpPolicy", "n_steps": 256, "batch_size": 512, "n_epochs": 4, "ent_coef": 0.01}
+    return Row(MaskablePPO, DummyVecEnv([Duel] * 8), options | {"gamma": 0.997})
+
+
+ROWS: dict[str, Callable[[], Row]] = {
+    "territorial": territorial,
+    "battle": battle,
+    "generals": generals,
+}
+
+
+def play(model: Any, envs: VecEnv, seed: int) -> np.ndarray:
+    """Return the scores of ``GAMES`` games; from each environment the first so many, so that none is favoured."""
+    envs.seed(seed)
+    seen, scores = envs.reset(), [list[float]() for _ in range(envs.num_envs)]
+    is_masked = isinstance(model, MaskablePPO)
+    slots = 1 if isinstance(envs, Battle) else envs.num_envs
+    quota = math.ceil(GAMES / slots)
+    while min(map(len, scores[:slots])) < quota:
+        masks = {"action_masks": get_action_masks(envs)} if is_masked else {}
+        actions, _ = model.predict(seen, **masks)
+        seen, _, _, infos = envs.step(actions)
+        for found, info in zip(scores, infos, strict=True):
+            if "score" in info and len(found) < quota:
+                found.append(info["score"])
+    return np.concatenate(scores)
+
+
+def summary(scores: np.ndarray) -> dict[str, float]:
+    """Return the mean score with half of its 95 % interval, and the share of games won."""
+    found = {"games": len(scores)}
+    for name, values in (("score", scores), ("wins", scores == 1)):
+        half = 1.96 * float(values.std()) / math.sqrt(len(values))
+        found |= {name: float(values.mean()), f"{name}_half": half}
+    return found
+
+
+def is_beaten(check: dict[str, float], fair: float) -> bool:
+    """Return whether both intervals lie above those of equal players."""
+    return check["score"] - check["score_half"] > 0.5 and check["wins"] - check["wins_half"] > fair
+
+
+def processor_s() -> float:
+    """Return the processor time of this process and of its ended children, in seconds."""
+    return sum(os.times()[:4])
+
+
+def train(name: str, seed: int, folder: Path, limit_s: float) -> None:
+    """Train the row until the bot is beaten or the time is up; the checks are in ``folder``."""
+    algorithm, envs, options, fair = ROWS[name]()
+    state_file, model_file = folder / f"{name}-{seed}.json", folder / f"{name}-{seed}.zip"
+    state: dict[str, Any] = {"seconds": 0.0, "steps": 0, "checks": [], "is_beaten": False}
+    if state_file.exists():
+        state = json.loads(state_file.read_text())
+        model = algorithm.load(model_file, envs)
+    else:
+        model = algorithm(env=envs, seed=seed, **options)
+    while not state["is_beaten"] and state["seconds"] < limit_s:
+        until = min(limit_s, max(FIRST_CHECK_S, 1.5 * state["seconds"])) if state["checks"] else 0
+        while state["seconds"] < until:
+            start = processor_s()
+            model.learn(model.n_steps * envs.num_envs, reset_num_timesteps=False)
+            state["seconds"] += processor_s() - start
+        tests = ROWS[name]().envs
+        game_seed = 10**6 * (1 + seed) + 1000 * len(state["checks"])
+        check = summary(play(model, tests, game_seed))
+        if is_beaten(check, fair):
+            check["again"] = summary(play(model, tests, game_seed + 500))
+            state["is_beaten"] = is_beaten(check["again"], fair)
+        tests.close()
+        check |= {"seconds": state["seconds"], "steps": model.num_timesteps}
+        state["checks"].append(check)
+        model.save(model_file)
+        state_file.write_text(json.dumps(state))
+        print(name, seed, check, flush=True)
+
+
+def table(folder: Path) -> None:
+    """Print a line for each row and training of ``folder``, and those that could not be had."""
+    print("| game, bot | seed | beaten after, processor | agent steps | score then | games won | 200 more |")
+    print("|---|--:|--:|--:|--:|--:|--:|")
+    for file in sorted(folder.glob("*-*.json")):
+        state, (name, seed) = json.loads(file.read_text()), file.stem.rsplit("-", 1)
+        last = state["checks"][-1]
+        again = last.get("again")
+        confirmed = f"{again['score']:.3f} ± {again['half']:.3f}" if again else ""
+        when = f"{last['seconds'] / 60:.1f} min" if state["is_beaten"] else f"not in {last['seconds'] / 60:.0f} min"
+        score = f"{last['score']:.3f} ± {last['half']:.3f} | {last['wins']:.0%}"
+        print(f"| {ROWS[name].__doc__} | {seed} | {when} | {last['steps']:,} | {score} | {confirmed} |")
+    for name, reason in NOT_HAD.items():
+        print(f"| {name} | | not had: {reason} | | | | |")
+
+
+def main() -> int:
+    """Train the rows that are named and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rows", nargs="*", choices=[*ROWS, []], help="rows to train (default none)")
+    parser.add_argument("--save", type=Path, required=True, help="folder of weights and checks")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0], help="seeds of trainings (default 0)")
+    parser.add_argument("--limit", type=float, default=LIMIT_S, help="seconds of the processor (default %(default)s)")
+    parsed = parser.parse_args()
+    torch.set_num_threads(1)
+    parsed.save.mkdir(parents=True, exist_ok=True)
+    for name in parsed.rows:
+        for seed in parsed.seeds:
+            try:
+                train(name, seed, parsed.save, parsed.limit)
+            except ImportError as error:
+                print(f"{name}: {error}; install what the row imports")
+    table(parsed.save)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
