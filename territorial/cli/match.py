@@ -45,8 +45,8 @@ def add_parser(verbs: Any) -> None:
     summary = "play many games over many seeds and maps, and rank and rate the players"
     parser = options.new_parser(verbs, "match", summary, EXAMPLES)
     who = (
-        "bots, module:Class, style:FILE, net:FILE, program:FILE, snapshot:NAME, or checkpoint:FOLDER[:MODULE], "
-        "whose pickles can run any code"
+        "bots, module:Class, style:FILE, net:FILE, program:FILE, snapshot:NAME, or "
+        "checkpoint:FOLDER[:MODULE], whose pickles can run any code"
     )
     default = f"{DEFAULT_LINEUP}; with --deal all bots"
     parser.add_argument(

@@ -53,7 +53,8 @@ def add_parser(verbs: Any) -> None:
         metavar="PLAYER",
         dest="opponents",
         help="player among the others: a bot, module:Class, style:FILE, net:FILE, program:FILE, "
-        f"snapshot:NAME or checkpoint:FOLDER; repeat the option for more; {DEFAULT_FIELD} takes the seats that are left",
+        f"snapshot:NAME or checkpoint:FOLDER; repeat the option for more; {DEFAULT_FIELD} takes the seats "
+        "that are left",
     )
     parser.add_argument(
         "--advisor",

@@ -25,7 +25,7 @@ SNAPSHOT = "snapshot:"
 """What the names of snapshots begin with on the command line, as in leagues: ``snapshot:main-12``."""
 
 CHECKPOINT = "checkpoint:"
-"""What names modules of RLlib's checkpoints begin with: ``checkpoint:FOLDER`` or ``checkpoint:FOLDER:MODULE``."""
+"""What names of modules in RLlib's checkpoints begin with: ``checkpoint:FOLDER[:MODULE]``."""
 CHECKPOINTS = EntryPoint("CheckpointPolicy", "rllib_adapters:CheckpointPolicy", "territorial.players")
 """What reads them; it needs the extra "rllib", and is loaded where one is named."""
 
@@ -80,8 +80,9 @@ class Entrants:
     Args:
         asked: bots by name (``banker``, ``banker-1``), as ``module:Class``, ``style:FILE``, ``net:FILE`` or
             ``program:FILE``, modules as ``checkpoint:FOLDER``, custom bots, names of ``policies``, and
-            policies that have a ``player_name`` or ``name``. A class is a ``territorial.bots.PythonBot`` that can be made without arguments; modules
-            are looked for in the current folder too. One bot of a class has all its seats.
+            policies that have a ``player_name`` or ``name``. A class is a ``territorial.bots.PythonBot`` that
+            can be made without arguments; modules are looked for in the current folder too. One bot of a
+            class has all its seats.
         policies: players by names of your choice.
         on_failure: of programs that are named, as of ``Program``; default "error".
 

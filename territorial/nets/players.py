@@ -191,7 +191,7 @@ def _seen(
         return rows_of(game.observations, games, seats), None
     seen = game.pairs(games, seats)
     mask = ActionFormat(TWO_PARTS, 0, seen.targets.shape[1]).masks_of(seen.pairs[:, :, LEGAL] > 0)
-    columns = {**seen._asdict(), "action_mask": mask}
+    columns = {"own": seen.own, "pairs": seen.pairs, "action_mask": mask}
     return {name: torch.from_numpy(array) for name, array in columns.items()}, seen.targets
 
 
