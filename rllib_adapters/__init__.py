@@ -22,10 +22,12 @@ if TYPE_CHECKING:  # editors and type checkers do not run __getattr__
     from rllib_adapters.league.pool import Bot
     from rllib_adapters.league.shared_store import SharedStore
     from rllib_adapters.modules.board import BoardModule
+    from rllib_adapters.modules.checkpoint import CheckpointPolicy
 
 __all__ = [
     "BoardModule",
     "Bot",
+    "CheckpointPolicy",
     "Ended",
     "SharedStore",
     "TerritorialTeamsEnv",
@@ -44,6 +46,7 @@ __all__ = [
 _HOMES = {
     "BoardModule": "rllib_adapters.modules.board",
     "Bot": "rllib_adapters.league.pool",
+    "CheckpointPolicy": "rllib_adapters.modules.checkpoint",
     "Ended": "rllib_adapters.league.line_up",
     "SharedStore": "rllib_adapters.league.shared_store",
     "TerritorialTeamsEnv": "rllib_adapters.envs.single",

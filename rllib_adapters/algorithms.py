@@ -12,7 +12,7 @@ from ray.rllib.algorithms.impala import IMPALA, IMPALAConfig
 from ray.rllib.algorithms.ppo import PPO, PPOConfig
 
 from rllib_adapters.curriculum import apply_settings, go_over
-from rllib_adapters.envs.env_config import EnvConfig
+from rllib_adapters.envs.env_config import GAMES, EnvConfig
 from rllib_adapters.league.algorithm import LeagueAlgorithm, keep_batches_equal
 from rllib_adapters.league.algorithm_config import check_targets, converted
 from rllib_adapters.league.control import set_league
@@ -23,9 +23,6 @@ from rllib_adapters.learning.learners import (
     TerritorialPPOLearner,
 )
 from rllib_adapters.sampling.runner import StockEnvRunner, TerritorialEnvRunner
-
-GAMES = "games"
-"""The part of an algorithm's state that has the ``env_config`` of the games it plays."""
 
 RUNNERS = {"batched": TerritorialEnvRunner, "stock": StockEnvRunner}
 
@@ -50,7 +47,8 @@ class TerritorialAlgorithm(LeagueAlgorithm):
         """Return the state of the algorithm, of its games and of its league; called by RLlib."""
         state = super().get_state(components, not_components=not_components, **kwargs)
         if self._check_component(GAMES, components, not_components):
-            state[GAMES] = dict(self.config.env_config)
+            played = self.config.env_config.items()
+            state[GAMES] = {name: value for name, value in played if name != "store"}  # it may need Ray
         return state
 
     def take_games(self, state: Any) -> bool:

@@ -35,6 +35,8 @@ RULES, ROWS, SIZES = (
     ("height", "width", "num_players", "frames"),
 )
 """What begins the names of ``EnvConfig.built_for``."""
+GAMES = "games"
+"""The part of an algorithm's state that has the ``env_config`` of the games it plays."""
 NOT_PLAIN = ("config", "league", "seats", "bots", "store")
 """Entries of an ``env_config`` that are objects; all others are values that JSON has."""
 

@@ -56,15 +56,30 @@ def freeze(
     """
     spec, weights = spec_of(algorithm, module), weights_of(algorithm, module)
     check_finite(f"module {module!r}", weights)
-    export = getattr(spec.module_class, "engine_network", None)
-    network = None if export is None else export(spec.model_config, weights, algorithm.config.env_config)
-    about = dict(metadata)
-    if isinstance(network, str):
-        about["not_exported"] = network  # why the engine cannot play it
-        LOG.warning("snapshot %r acts in the pool, not in the engine: %s", name, network)
-        network = None
-    own = getattr(spec.module_class, "manifest", partial(manifest_of, algorithm.config, module))
-    store_of(store).add(name, weights, own(spec.model_config, **about), network=network, replace=replace)
+    kind, games = spec.module_class, algorithm.config.env_config
+    own = getattr(kind, "manifest", partial(manifest_of, algorithm.config, module))
+    network, about = exported(name, kind, spec.model_config, weights, games)
+    manifest = own(spec.model_config, **about, **metadata)
+    store_of(store).add(name, weights, manifest, network=network, replace=replace)
+
+
+def exported(
+    name: str,
+    kind: Any,
+    model_config: Any,
+    weights: Mapping[str, npt.NDArray[Any]],
+    env_config: Mapping[str, Any],
+) -> tuple[list[bytes | memoryview] | None, dict[str, str]]:
+    """Return the pieces of the file with which the engine plays a snapshot, and metadata.
+
+    ``kind``: the class of its module. Where there are no pieces but could be, the metadata say why.
+    """
+    export = getattr(kind, "engine_network", None)
+    network = None if export is None else export(model_config, weights, env_config)
+    if not isinstance(network, str):
+        return network, {}
+    LOG.warning("snapshot %r acts in PyTorch, not in the engine: %s", name, network)
+    return None, {"not_exported": network}
 
 
 def check_finite(whose: str, weights: Mapping[str, npt.NDArray[Any]]) -> None:

@@ -29,6 +29,7 @@ EXAMPLES = """\
   territorial match --seats banker,my_bots:Patient --num-players 24
   territorial match --seats champion,program:./wolf --on-failure hold
   territorial match --seats snapshot:main-12,turtle --store snapshots
+  territorial match --seats checkpoint:FOLDER,turtle
   territorial match --teams 4 --seats banker,turtle,besieger,settler
   territorial match --deal --games 2000 --plots plots   all bots, rated
   territorial match --games 2000 --records match.jsonl   give it again to resume
@@ -42,7 +43,10 @@ def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
     summary = "play many games over many seeds and maps, and rank and rate the players"
     parser = options.new_parser(verbs, "match", summary, EXAMPLES)
-    who = "bots, module:Class, style:FILE, net:FILE, program:FILE, or snapshot:NAME"
+    who = (
+        "bots, module:Class, style:FILE, net:FILE, program:FILE, snapshot:NAME, or "
+        "checkpoint:FOLDER[:MODULE], whose pickles can run any code"
+    )
     default = f"{DEFAULT_LINEUP}; with --deal all bots"
     parser.add_argument(
         "--seats",

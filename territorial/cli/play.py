@@ -52,8 +52,9 @@ def add_parser(verbs: Any) -> None:
         default=[],
         metavar="PLAYER",
         dest="opponents",
-        help="player among the others: a bot, module:Class, style:FILE, net:FILE, program:FILE or "
-        f"snapshot:NAME; repeat the option for more; {DEFAULT_FIELD} takes the seats that are left",
+        help="player among the others: a bot, module:Class, style:FILE, net:FILE, program:FILE, "
+        f"snapshot:NAME or checkpoint:FOLDER; repeat the option for more; {DEFAULT_FIELD} takes the seats "
+        "that are left",
     )
     parser.add_argument(
         "--advisor",

@@ -3,6 +3,7 @@
 import importlib
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, Protocol, TypeGuard, runtime_checkable
 
@@ -22,6 +23,11 @@ from territorial.typing import Ints
 
 SNAPSHOT = "snapshot:"
 """What the names of snapshots begin with on the command line, as in leagues: ``snapshot:main-12``."""
+
+CHECKPOINT = "checkpoint:"
+"""What names of modules in RLlib's checkpoints begin with: ``checkpoint:FOLDER[:MODULE]``."""
+CHECKPOINTS = EntryPoint("CheckpointPolicy", "rllib_adapters:CheckpointPolicy", "territorial.players")
+"""What reads them; it needs the extra "rllib", and is loaded where one is named."""
 
 Act = Callable[[VecGame, Ints, Ints], npt.ArrayLike]
 """``act(game, games, seats)`` returns (N, 2) actions of seats, 1..P, of games of the batch ``game``."""
@@ -64,8 +70,8 @@ class StochasticPolicy(ActingPolicy, Protocol):
 
 
 Player = str | CustomBot | ActingPolicy
-"""A bot by name, ``module:Class``, ``style:FILE``, ``net:FILE`` or ``program:FILE``, a custom bot, or a
-policy that acts on observations."""
+"""A bot by name, ``module:Class``, ``style:FILE``, ``net:FILE`` or ``program:FILE``, ``checkpoint:FOLDER``,
+a custom bot, or a policy that acts on observations."""
 
 
 class Entrants:
@@ -73,9 +79,10 @@ class Entrants:
 
     Args:
         asked: bots by name (``banker``, ``banker-1``), as ``module:Class``, ``style:FILE``, ``net:FILE`` or
-            ``program:FILE``, custom bots, names of ``policies``, and policies that have a ``player_name`` or
-            ``name``. A class is a ``territorial.bots.PythonBot`` that can be made without arguments; modules
-            are looked for in the current folder too. One bot of a class has all its seats.
+            ``program:FILE``, modules as ``checkpoint:FOLDER``, custom bots, names of ``policies``, and
+            policies that have a ``player_name`` or ``name``. A class is a ``territorial.bots.PythonBot`` that
+            can be made without arguments; modules are looked for in the current folder too. One bot of a
+            class has all its seats.
         policies: players by names of your choice.
         on_failure: of programs that are named, as of ``Program``; default "error".
 
@@ -93,7 +100,8 @@ class Entrants:
     ) -> None:
         self.players: dict[str, Player] = {}
         """The players by their names: those of bots of the engine, custom bots, and policies."""
-        self._policies, self._found, self._on_failure = policies or {}, dict[str, Seat](), on_failure
+        self._policies, self._on_failure = policies or {}, on_failure
+        self._found: dict[str, Seat | ActingPolicy] = {}
         self.names = tuple(self._welcome(i, player) for i, player in enumerate(asked))
         """The names of the players in the order in which they were asked for."""
 
@@ -140,10 +148,10 @@ class Entrants:
             raise ValueError(f"{what}: another player has the name {name!r}; names must be unique")
         return name
 
-    def _named(self, what: str, text: str) -> Seat:
+    def _named(self, what: str, text: str) -> Seat | ActingPolicy:
         if text not in self._found:
             try:
-                self._found[text] = named_bot(text, self._on_failure)
+                self._found[text] = named_player(text, self._on_failure)
             except ValueError as error:
                 raise ValueError(f"{what}: {error}") from error
         return self._found[text]
@@ -159,7 +167,8 @@ def in_games(player: Player) -> Seat | ActingPolicy:
 
     All others play themselves. To be asked where the games are, as a network is a file there.
     """
-    return named_bot(player) if isinstance(player, str) else getattr(player, "network", None) or player
+    made = named_player(player) if isinstance(player, str) else player
+    return getattr(made, "network", None) or made
 
 
 def identity_of(player: Player) -> str:
@@ -186,6 +195,21 @@ def load(what: str, text: str) -> Any:
         raise ValueError(f"the {what} {text!r} cannot be loaded: {type(error).__name__}: {error}") from error
 
 
+def named_player(text: str, on_failure: OnFailure = "error") -> Seat | ActingPolicy:
+    """Return the bot or the module of a checkpoint that a text names, as :func:`named_bot` does."""
+    if not text.startswith(CHECKPOINT):
+        return named_bot(text, on_failure)
+    given = text.removeprefix(CHECKPOINT)
+    folder, _, module = given.rpartition(":")
+    has_module = folder and Path(folder).is_dir() and not Path(given).is_dir()
+    try:
+        policy: ActingPolicy = CHECKPOINTS.load()(*((folder, module) if has_module else (given,)))
+    except ImportError as error:
+        needs = "pip install 'territorial-env[rllib]'"
+        raise ValueError(f"the player {text!r} needs RLlib: {needs} ({error})") from None
+    return policy
+
+
 def named_bot(text: str, on_failure: OnFailure = "error") -> Seat:
     """Return the bot that a text names: the full name of one of the engine, or a custom bot.
 
@@ -193,6 +217,11 @@ def named_bot(text: str, on_failure: OnFailure = "error") -> Seat:
     """
     if text.startswith(SNAPSHOT):
         raise ValueError(f"the player {text!r} is in a store of snapshots; it must be a SnapshotPolicy")
+    if text.startswith(CHECKPOINT):
+        raise ValueError(
+            f"the player {text!r} is for matches, evaluations and `territorial play`; here it must be a bot, "
+            "such as net:FILE with what `policy_of(algorithm).export(FILE)` has written"
+        )
     if is_bot_file(text):
         return bot_of_file("the player", text)
     if text.startswith(PROGRAM):

@@ -18,7 +18,7 @@ from territorial.constants import NUM_FRACTIONS
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.players import SNAPSHOT
 from territorial.league import SnapshotError, SnapshotStore
-from territorial.nets.board_policy import MakeTrunk, ReferenceTrunk
+from territorial.nets.board_policy import FeatureTrunk, MakeTrunk, ReferenceTrunk
 from territorial.nets.frozen import one_thread
 from territorial.nets.frozen_seats import FrozenSeats
 from territorial.nets.pair_policy import READS, make_pair_rows
@@ -34,6 +34,12 @@ DRAWS = 256, 257
 DIGITS = 8
 """Of a snapshot's digest, in names."""
 
+OWN_TRUNKS: Mapping[str, MakeTrunk] = {
+    "ReferenceModule": ReferenceTrunk,
+    "FeatureModule": FeatureTrunk,
+    "PairPolicy": make_pair_rows,
+}
+"""Makers of the networks of this project by the names of architectures."""
 PAIRS, TWO_PARTS = READS["observation"], "pairs_multi_discrete"
 LEGAL = pair_columns.column(pair_columns.PAIRS, "legal")
 
@@ -52,9 +58,9 @@ class SnapshotPolicy:
     Args:
         store: where the snapshot is.
         name: of the snapshot.
-        trunks: makers of networks by the names of architectures, beside "ReferenceModule" and "PairPolicy":
-            of trunks, see ``BoardPolicy``, or of ``PairRows`` with two parts. They are functions and classes
-            of modules, so that they can be pickled.
+        trunks: makers of networks by the names of architectures, beside those of this project: of trunks, see
+            ``BoardPolicy``, or of ``PairRows`` with two parts. They are functions and classes of modules, so
+            that they can be pickled.
 
     UnknownSnapshotError if there is no such snapshot.
 
@@ -88,13 +94,18 @@ class SnapshotPolicy:
         return None if found is None else Network(found.path, is_mapped=True)
 
     @property
+    def text(self) -> str:
+        """What names it on the command line."""
+        return f"{SNAPSHOT}{self.name}"
+
+    @property
     def player_name(self) -> str:
         """Its name in records of matches: with the first digits of the digest of its weights.
 
         Of a snapshot on pairs it also says where it is played: in the engine or in PyTorch.
         """
         where = ",engine" if self.store.network(self.name) else ",PyTorch" * (self.observation == PAIRS)
-        return f"{SNAPSHOT}{self.name}@{self.store.digest(self.name)[:DIGITS]}{where}"
+        return f"{self.text}@{self.store.digest(self.name)[:DIGITS]}{where}"
 
     def identity(self) -> str:
         """Return the name and the digest of the weights."""
@@ -149,8 +160,7 @@ class SnapshotPolicy:
         key, games = str(self.store.path), (config.hexdigest, layout, self.trunks)
         known, policies = _tables.get(key, (None, None))
         if policies is None or known != games:
-            own: dict[str, MakeTrunk] = {"ReferenceModule": ReferenceTrunk, "PairPolicy": make_pair_rows}
-            made = FrozenSeats(self.store, layout, config, own | dict(self.trunks))
+            made = FrozenSeats(self.store, layout, config, {**OWN_TRUNKS, **self.trunks})
             if policies is not None:  # what has been read and compared with its digest once need not be again
                 made.trust(policies)
             _, policies = _tables[key] = games, made
