@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from territorial import Recorder, VecGame
 from territorial.bots import Network
 from territorial.browser.commands import LEVELS, person_name
 from territorial.browser.film import show, write_film
@@ -337,3 +338,70 @@ def test_a_page_of_new_games_says_for_good_why_it_cannot_play(open_page, tmp_pat
     soon(tab, "page.painter && element('status').textContent.startsWith('This browser cannot')")
     settle(tab, "performance.now = () => 1e9")
     assert text_of(tab, "#status").endswith("as Chrome and Firefox have (none).")
+
+
+# ---- files of replays ---------------------------------------------------------------------------------
+
+DROP = """async (text) => {
+    const data = Uint8Array.from(atob(text), (one) => one.charCodeAt(0)), transfer = new DataTransfer();
+    transfer.items.add(new File([data], "game.replay"));
+    document.dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, cancelable: true, bubbles: true }));
+    while (local.isBusy) await new Promise((done) => setTimeout(done, 5));
+    return element("status").textContent;
+}"""
+
+
+def drop(tab, data):
+    """Drop a file on the page, and return what it says; nothing for a game that it shows."""
+    said = tab.evaluate(DROP, base64.b64encode(data).decode())
+    return said if said.startswith("This file is not shown: ") else ""
+
+
+def another_game(replay, seed):
+    """A game of the size and rules of another one, on a map of its own, with players of all kinds."""
+    rng, config = np.random.default_rng(seed), replay.config
+    seats = rng.choice(["agent", "external", "champion", "settler", "turtle"], config.num_players).tolist()
+    seats[seed % len(seats)] = Chancy() if seed % 2 else OWN
+    config = config.replace(map="lakes", map_seed=seed)
+    game = VecGame(config, 1, seats=seats, autoreset="disabled", observe=False)
+    with Recorder(game, checkpoint_every=50) as recorder:
+        game.reset(seeds=[2**64 - 1 - seed])
+        for n in range(int(rng.integers(10, 60))):
+            if n % 9 == 8:
+                game.change_seats(
+                    0, {int(rng.integers(1, len(seats) + 1)): str(rng.choice(["banker", "agent"]))}
+                )
+            if not game.state.over[0]:
+                game.step(random_actions(game, rng, 0.3))
+        return recorder.replay()
+
+
+def check_dropped(opened, seed):
+    replay = game_of(seed)
+    other, tab = another_game(replay, seed), opened(replay)
+    assert drop(tab, other.to_bytes()) == ""
+    every = other.config.decision_every
+    frames = list(other.frames(every))
+    gifts = [[] if frame.gifts is None else frame.gifts.tolist() for frame in frames]
+    shown = [[frame.tick, frame.troops.tolist(), given] for frame, given in zip(frames, gifts, strict=True)]
+    assert tab.evaluate(SHOWN) == shown
+    tick = other.num_ticks // 2 // every * every
+    seat = int(np.flatnonzero(other.seek(tick).state.alive[0, 1:])[-1]) + 1
+    branch = Replay.from_bytes(base64.b64decode(tab.evaluate(PLAY, [tick, seat, 20])))
+    branch.verify()
+    assert branch.land == other.land
+    assert branch.seek(tick).digest(0) == other.seek(tick).digest(0)
+    assert drop(tab, replay.to_bytes()) == "" or not replay.is_over
+    tab.close()
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("seed", range(4))
+def test_a_replay_that_is_dropped_is_shown_and_played_on(opened, seed):
+    check_dropped(opened, seed)
+
+
+@pytest.mark.verify
+def test_forty_replays_that_are_dropped_are_shown_and_played_on(opened):
+    for seed in range(4, 44):
+        check_dropped(opened, seed)
