@@ -345,7 +345,7 @@ def test_a_page_of_new_games_says_for_good_why_it_cannot_play(open_page, tmp_pat
 DROP = """async (text) => {
     const data = Uint8Array.from(atob(text), (one) => one.charCodeAt(0)), transfer = new DataTransfer();
     transfer.items.add(new File([data], "game.replay"));
-    document.dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, cancelable: true, bubbles: true }));
+    document.dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, cancelable: true }));
     while (local.isBusy) await new Promise((done) => setTimeout(done, 5));
     return element("status").textContent;
 }"""

@@ -165,7 +165,7 @@ class LocalGame {
       this.#change(tick, changes);
       const recorded = byTick.get(tick) ?? [], driven = new Set(this.#driven()), lives = engine.field("alive").slice();
       const done = this.#step(recorded.filter(({ seat }) => driven.has(seat))), other = firstOther(recorded, done.launches, lives);
-      check(!other, `seat ${other}, ${named(playersAt(header, tick)[other - 1])}, launches otherwise than was recorded at tick ${count(tick)}`);
+      check(!other, `seat ${other}, ${asText(playersAt(header, tick)[other - 1])}, launches otherwise than was recorded at tick ${count(tick)}`);
       for (const [name, list] of Object.entries(since)) list.push(...done[name]);
       if (engine.tick % stride === 0 || engine.isOver || engine.tick >= ticks) film.append(frameOf(engine, since.launches.splice(0), since.gifts.splice(0)));
       await this.#pause(`Playing the replay: tick ${count(engine.tick)} of ${count(ticks)} ...`);

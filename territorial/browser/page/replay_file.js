@@ -92,7 +92,7 @@ const isName = (value) => typeof value === "string" && isPrintable(value) && [..
 const isPrintable = (text) => text.length > 0 && !/[\p{C}\p{Z}]/u.test(text.replaceAll(" ", ""));
 
 /** Returns a value as an error names it. */
-const named = (value) => String(JSON.stringify(value)).slice(0, 60);
+const asText = (value) => String(JSON.stringify(value)).slice(0, 60);
 
 /** Returns what a stream holds, which must be `length` bytes. */
 async function inflated(stream, length) {
@@ -135,7 +135,7 @@ function headerOf(section, template) {
   } catch (error) {
     throw new Error(`its header is no JSON: ${error.message.slice(0, 80)}`);
   }
-  check(header?.rules === template.rules, `it was played by version ${named(header?.rules)} of the rules; this page plays version ${template.rules}`);
+  check(header?.rules === template.rules, `it was played by version ${asText(header?.rules)} of the rules; this page plays version ${template.rules}`);
   checkConfig(header.config, template.config);
   const { config: { map_seed: mapSeed }, seed, seats, names, starting_troops: troops, changes, ticks, over, map_kind: kind, terrain } = header;
   const players = template.config.num_players, isList = (list, fits) => Array.isArray(list) && list.length === players && list.every(fits);
@@ -152,7 +152,7 @@ function headerOf(section, template) {
     terrain: [terrain === "water" || terrain === "mountains", "water or mountains"],
     changes: [changes === undefined || (Array.isArray(changes) && changes.every((one, n) => Array.isArray(one) && isChange(one, n))), "ticks that never fall, each with a seat and a name"],
   };
-  for (const [name, [fits, wanted]] of Object.entries(rules)) check(fits, `its ${name} is ${named(name === "map_seed" ? mapSeed : header[name])}; it must be ${wanted}`);
+  for (const [name, [fits, wanted]] of Object.entries(rules)) check(fits, `its ${name} is ${asText(name === "map_seed" ? mapSeed : header[name])}; it must be ${wanted}`);
   const config = { ...template.config, map_seed: mapSeed };
   return { ...template, config, seed, seats, names, starting_troops: troops, changes, ticks, over, map_kind: kind, terrain };
 }
@@ -161,10 +161,10 @@ const isSeed = (value) => typeof value === "string" && /^\d{1,20}$/.test(value) 
 
 /** Throws an Error unless a replay has the rules, the size and the number of players of a page; any map will do. */
 function checkConfig(config, wanted) {
-  check(config && typeof config === "object", `its config is ${named(config)}; it must be an object`);
+  check(config && typeof config === "object", `its config is ${asText(config)}; it must be an object`);
   for (const name of new Set([...Object.keys(wanted), ...Object.keys(config)])) {
-    const isSame = name === "map_seed" || named(config[name]) === named(wanted[name]);
-    check(isSame, `its ${name.slice(0, LONGEST_NAME)} is ${named(config[name])}; games of this page have ${named(wanted[name])}`);
+    const isSame = name === "map_seed" || asText(config[name]) === asText(wanted[name]);
+    check(isSame, `its ${name.slice(0, LONGEST_NAME)} is ${asText(config[name])}; games of this page have ${asText(wanted[name])}`);
   }
 }
 
@@ -207,7 +207,7 @@ function launchesOf(section, config, ticks) {
       const at = launches.length, gap = byte(0, at) + 2 ** 8 * byte(1, at) + 2 ** 16 * byte(2, at) + 2 ** 24 * byte(3, at);
       decision += gap;
       const launch = { tick: decision * every, seat: index + 1, target: byte(4, at), fraction: byte(5, at) + 256 * byte(6, at) + 1 };
-      check(launch.tick < ticks && launch.target <= players && launch.fraction <= 1024, `its launch ${named(launch)} cannot be: it has ${count(ticks)} ticks, ${players} players and parts to 1024`);
+      check(launch.tick < ticks && launch.target <= players && launch.fraction <= 1024, `its launch ${asText(launch)} cannot be: it has ${count(ticks)} ticks, ${players} players and parts to 1024`);
       check(gap || !n, `its seat ${index + 1} launches more than once at tick ${launch.tick}; a decision is one launch at most`);
       launches.push(launch);
     }
