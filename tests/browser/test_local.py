@@ -2,6 +2,8 @@
 
 import base64
 import json
+import struct
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +17,21 @@ from territorial.browser.hosting import Hosting
 from territorial.browser.page_image import LIBRARY
 from territorial.browser.playable import playable
 from territorial.browser.web import write_page
-from territorial.replay import Replay
+from territorial.replay import Replay, file_format
 from tests.bots.networks import TRAINED
 from tests.browser.chromium import soon
 from tests.browser.support import click, evaluate, press, rows_of, settle, text_of
-from tests.replay.support import random_actions, random_setting, recorded_game
+from tests.hostile.mutate import mutated
+from tests.hostile.test_maps_and_replays import forged_body, forged_columns, forged_header
+from tests.replay.support import (
+    body_of,
+    changed,
+    file_of,
+    random_actions,
+    random_setting,
+    recorded_game,
+    small_replay,
+)
 from tests.replay.test_branch import Chancy
 
 pytestmark = [
@@ -405,3 +417,50 @@ def test_a_replay_that_is_dropped_is_shown_and_played_on(opened, seed):
 def test_forty_replays_that_are_dropped_are_shown_and_played_on(opened):
     for seed in range(4, 44):
         check_dropped(opened, seed)
+
+
+def bombs(replay):
+    """Files that claim or hold more than there can be, and headers that are hard to read."""
+    data = replay.to_bytes()
+    body = body_of(data)
+    header = file_format.unpack(data).header
+    for length, stream in (
+        (2**32 - 1, zlib.compress(body)),
+        (file_format.MAX_BODY, zlib.compress(bytes(2**26), 9)),
+        (len(body), zlib.compress(body + bytes(2**26), 9)),
+        (len(body), zlib.compress(body) + bytes(9)),
+    ):
+        yield file_of(b"", length=length, stream=stream)
+    deep = b"[" * 100_000 + b"]" * 100_000
+    texts = (deep, b'{"config":' + deep + b"}", b"\xff", b"{}", b"null", b"[]", b"NaN", b" " * 2**19)
+    fields = (
+        *({"ticks": 0.5}, {"seed": 2**64}, {"seed": 1e19}),
+        *({"names": ["<b>" * 30] * 4}, {"changes": [[0, 9, "x"]]}),
+    )
+    for text in (*texts, *(json.dumps(header | one).encode() for one in fields)):
+        parts = (text, *file_format.unpack(data)[1:])
+        yield file_of(b"".join(struct.pack("<I", len(part)) + part for part in parts))
+    for part in ("land", "launches", "checkpoints"):
+        yield changed(replay, part, lambda section: bytes(2**22))
+        yield changed(replay, part, lambda section: b"")
+    yield changed(replay, "land", lambda section: bytes(len(section)))
+    yield bytes(2**20)
+    yield b""
+
+
+@pytest.mark.parametrize("amount", [25, pytest.param(500, marks=pytest.mark.verify)])
+def test_a_damaged_replay_that_is_dropped_is_refused_or_the_game_that_it_says(opened, amount):
+    replay = small_replay()
+    whole, tab = replay.to_bytes(), opened(replay)
+    assert drop(tab, whole) == ""
+    kinds = (mutated, forged_body, forged_header, forged_columns)
+    copies = [*bombs(replay), *(change(whole, seed) for change in kinds for seed in range(amount))]
+    refused = 0
+    for number, damaged in enumerate(copies):
+        said = drop(tab, damaged)
+        refused += said.endswith(".")
+        if not said:
+            Replay.from_bytes(damaged).verify()
+            assert tab.evaluate("page.film.header.names") == list(Replay.from_bytes(damaged).names), number
+    assert refused > 0.6 * len(copies)
+    assert drop(tab, whole) == ""

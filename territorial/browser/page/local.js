@@ -148,7 +148,8 @@ class LocalGame {
     engine.lay(land);
     engine.begin(BigInt(seed), seats.map((name) => this.#codeOf(name)), given ?? seats.map((name) => troops[name] ?? config.starting_troops));
     for (const code of engine.owners()) cells.set(code, (cells.get(code) ?? 0) + 1);
-    check(seats.every((_, index) => cells.get(index + 1) === SPAWN_CELLS), `its land has no room for ${seats.length} players`);
+    const isLaid = (cells.get(NEUTRAL) ?? 0) === Number(engine.field("land")[NEUTRAL]); // no spawn lies on water, or on another one
+    check(isLaid && seats.every((_, index) => cells.get(index + 1) === SPAWN_CELLS), `its land has no room for ${seats.length} players`);
     return engine.save();
   }
 

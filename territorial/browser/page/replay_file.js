@@ -119,7 +119,7 @@ function sectionsOf(body) {
   let at = 0;
   for (const name of ["header", "land", "launches", "checkpoints"]) {
     const size = at + 4 <= body.length ? words.getUint32(at, true) : Infinity;
-    check(at + 4 + size <= body.length, `its ${name} are not complete`);
+    check(at + 4 + size <= body.length, `it ends within its ${name}`);
     sections.push(body.subarray(at + 4, at += 4 + size));
   }
   check(at === body.length, `it has ${count(body.length - at)} bytes after its last section`);
@@ -137,7 +137,7 @@ function headerOf(section, template) {
   }
   check(header?.rules === template.rules, `it was played by version ${asText(header?.rules)} of the rules; this page plays version ${template.rules}`);
   checkConfig(header.config, template.config);
-  const { config: { map_seed: mapSeed }, seed, seats, names, starting_troops: troops, changes, ticks, over, map_kind: kind, terrain } = header;
+  const { config: { map_seed: mapSeed }, seed, seats, names, starting_troops: troops, changes, ticks, over, map_kind: kind, terrain, library, observations } = header;
   const players = template.config.num_players, isList = (list, fits) => Array.isArray(list) && list.length === players && list.every(fits);
   const isChange = ([tick, seat, name], n) => isWhole(tick, n ? changes[n - 1][0] : 0, ticks) && isWhole(seat, 1, players) && isName(name);
   const rules = {
@@ -149,10 +149,12 @@ function headerOf(section, template) {
     ticks: [isWhole(ticks, 0, template.config.max_ticks), `a whole number from 0 to ${template.config.max_ticks}`],
     over: [typeof over === "boolean" && (over || ticks % template.config.decision_every === 0), `true, or false at a decision, every ${template.config.decision_every} ticks`],
     map_kind: [kind === null || isName(kind), "a name or null"],
+    library: [isName(library), "a name"],
+    observations: [isWhole(observations, 0, 2 ** 31 - 1), "a whole number from 0"],
     terrain: [terrain === "water" || terrain === "mountains", "water or mountains"],
     changes: [changes === undefined || (Array.isArray(changes) && changes.every((one, n) => Array.isArray(one) && isChange(one, n))), "ticks that never fall, each with a seat and a name"],
   };
-  for (const [name, [fits, wanted]] of Object.entries(rules)) check(fits, `its ${name} is ${asText(name === "map_seed" ? mapSeed : header[name])}; it must be ${wanted}`);
+  for (const [name, [fits, wanted]] of Object.entries(rules)) check(fits, `its field ${name} is ${asText(name === "map_seed" ? mapSeed : header[name])}; it must be ${wanted}`);
   const config = { ...template.config, map_seed: mapSeed };
   return { ...template, config, seed, seats, names, starting_troops: troops, changes, ticks, over, map_kind: kind, terrain };
 }
@@ -161,10 +163,10 @@ const isSeed = (value) => typeof value === "string" && /^\d{1,20}$/.test(value) 
 
 /** Throws an Error unless a replay has the rules, the size and the number of players of a page; any map will do. */
 function checkConfig(config, wanted) {
-  check(config && typeof config === "object", `its config is ${asText(config)}; it must be an object`);
+  check(config && typeof config === "object", `its field config is ${asText(config)}; it must be an object`);
   for (const name of new Set([...Object.keys(wanted), ...Object.keys(config)])) {
     const isSame = name === "map_seed" || asText(config[name]) === asText(wanted[name]);
-    check(isSame, `its ${name.slice(0, LONGEST_NAME)} is ${asText(config[name])}; games of this page have ${asText(wanted[name])}`);
+    check(isSame, `its field ${name.slice(0, LONGEST_NAME)} is ${asText(config[name])}; games of this page have ${asText(wanted[name])}`);
   }
 }
 
@@ -198,7 +200,7 @@ function checkLand(land, config) {
 /** Returns the launches of a section, those of a seat in the order of ticks; `unpack_launches` of replay/file_format.py. */
 function launchesOf(section, config, ticks) {
   const { num_players: players, decision_every: every } = config, words = new DataView(section.buffer, section.byteOffset, section.length);
-  check(section.length >= 4 * players, "its launches are not complete");
+  check(section.length >= 4 * players, "it ends within its launches");
   const counts = Array.from({ length: players }, (_, n) => words.getUint32(4 * n, true)), total = counts.reduce((sum, one) => sum + one, 0);
   check(section.length === 4 * players + LAUNCH_PLANES * total, `its launches take ${count(section.length)} bytes; ${count(total)} take ${count(4 * players + LAUNCH_PLANES * total)}`);
   const byte = (plane, at) => section[4 * players + plane * total + at], launches = [];
