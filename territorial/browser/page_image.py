@@ -156,6 +156,7 @@ def image_of(game: VecGame) -> Image:
     named |= {"codes": codes, "board": position.board, "numbers": position.numbers}
     named |= {f"launched.{name}": array[:1] for name, array in batch.arrays.launched._asdict().items()}
     named |= {"actions": batch.arrays.actions, "asks": batch.arrays.call.asks, "entries": batch.entries}
+    named |= {"bank.planes": batch.bank.planes, "bank.num_land": batch.bank.num_land}
     named |= {"queues": batch.queues, "thread_state": batch.thread_state}
     description = {
         "base": BASE,

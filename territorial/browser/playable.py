@@ -9,14 +9,16 @@ import base64
 import zlib
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, get_args
 
-from territorial.bots import PythonBot
+from territorial.bots import RESERVED_NAMES, PythonBot
 from territorial.bots.settings import INTERVAL
+from territorial.browser.film import film_header
 from territorial.browser.page_image import LIBRARY, image_of
 from territorial.config import GameConfig, interest_rates
+from territorial.config.map_names import Terrain
 from territorial.constants import OBS_VERSION, __version__
-from territorial.engine.seats import Seat, starting_troops
+from territorial.engine.seats import FIRST_CUSTOM_CODE, SEAT_NAMES, Seat, starting_troops
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.schedule import CHAMPION
 from territorial.game.state import view
@@ -56,6 +58,9 @@ def playable(
         "template": replay_template(replay),
         "codes": {**codes, "champion_name": CHAMPION, "interval": INTERVAL},
         "changes": changes,
+        "bots": _codes_by_name(game),
+        "troops": {name: int(starting_troops([name], replay.config)[0]) for name in sorted(RESERVED_NAMES)},
+        "looks": {terrain: _look(replay, terrain) for terrain in get_args(Terrain)},
         "line_ups": further,
         "library": _packed(LIBRARY.read_bytes()),
         "memory": _packed(memory),
@@ -66,6 +71,19 @@ def _code_of(player: Seat, game: VecGame) -> int:
     """Return the code of a player in ``game``, in which it takes seat 1."""
     game.change_seats(0, {1: player})
     return int(view(game.blocks, "seats")[0, 1])
+
+
+def _codes_by_name(game: VecGame) -> dict[str, int]:
+    """Return the codes of all bots that can sit down in ``game``, by their recorded names."""
+    custom = enumerate(game._players.bot_names, start=FIRST_CUSTOM_CODE)
+    library = enumerate(SEAT_NAMES)
+    return {name: code for code, name in (*library, *custom) if name not in DRIVEN}
+
+
+def _look(replay: Replay, terrain: Terrain) -> dict[str, Any]:
+    """Return the colours of films of the players of ``replay`` on maps with this terrain."""
+    header = film_header(replay.config, replay.names, "", terrain=terrain, teams=replay.teams)
+    return {name: header[name] for name in ("colors", "border_colors")}
 
 
 def _line_up(seats: Sequence[Seat], game: VecGame) -> dict[str, Any]:

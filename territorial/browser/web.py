@@ -64,7 +64,7 @@ PLAY_SCRIPTS = (
 """What comes after them in a page that plays a seat."""
 SERVED_SCRIPTS = ("served.js",)
 """And in one whose game a server plays."""
-LOCAL_SCRIPTS = ("engine.js", "situation.js", "replay_file.js", "local.js")
+LOCAL_SCRIPTS = ("engine.js", "situation.js", "replay_file.js", "local.js", "drop.js")
 """And in one that plays its game by itself."""
 
 

@@ -2,11 +2,14 @@
 
 import base64
 import json
+import struct
+import zlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from territorial import Recorder, VecGame
 from territorial.bots import Network
 from territorial.browser.commands import LEVELS, person_name
 from territorial.browser.film import show, write_film
@@ -14,11 +17,21 @@ from territorial.browser.hosting import Hosting
 from territorial.browser.page_image import LIBRARY
 from territorial.browser.playable import playable
 from territorial.browser.web import write_page
-from territorial.replay import Replay
+from territorial.replay import Replay, file_format
 from tests.bots.networks import TRAINED
 from tests.browser.chromium import soon
 from tests.browser.support import click, evaluate, press, rows_of, settle, text_of
-from tests.replay.support import random_actions, random_setting, recorded_game
+from tests.hostile.mutate import mutated
+from tests.hostile.test_maps_and_replays import forged_body, forged_columns, forged_header
+from tests.replay.support import (
+    body_of,
+    changed,
+    file_of,
+    random_actions,
+    random_setting,
+    recorded_game,
+    small_replay,
+)
 from tests.replay.test_branch import Chancy
 
 pytestmark = [
@@ -337,3 +350,117 @@ def test_a_page_of_new_games_says_for_good_why_it_cannot_play(open_page, tmp_pat
     soon(tab, "page.painter && element('status').textContent.startsWith('This browser cannot')")
     settle(tab, "performance.now = () => 1e9")
     assert text_of(tab, "#status").endswith("as Chrome and Firefox have (none).")
+
+
+# ---- files of replays ---------------------------------------------------------------------------------
+
+DROP = """async (text) => {
+    const data = Uint8Array.from(atob(text), (one) => one.charCodeAt(0)), transfer = new DataTransfer();
+    transfer.items.add(new File([data], "game.replay"));
+    document.dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, cancelable: true }));
+    while (local.isBusy) await new Promise((done) => setTimeout(done, 5));
+    return element("status").textContent;
+}"""
+
+
+def drop(tab, data):
+    """Drop a file on the page, and return what it says; nothing for a game that it shows."""
+    said = tab.evaluate(DROP, base64.b64encode(data).decode())
+    return said if said.startswith("This file is not shown: ") else ""
+
+
+def another_game(replay, seed):
+    """A game of the size and rules of another one, on a map of its own, with players of all kinds."""
+    rng, config = np.random.default_rng(seed), replay.config
+    seats = rng.choice(["agent", "external", "champion", "settler", "turtle"], config.num_players).tolist()
+    seats[seed % len(seats)] = Chancy() if seed % 2 else OWN
+    config = config.replace(map="lakes", map_seed=seed)
+    game = VecGame(config, 1, seats=seats, autoreset="disabled", observe=False)
+    with Recorder(game, checkpoint_every=50) as recorder:
+        game.reset(seeds=[2**64 - 1 - seed])
+        for n in range(int(rng.integers(10, 60))):
+            if n % 9 == 8:
+                game.change_seats(
+                    0, {int(rng.integers(1, len(seats) + 1)): str(rng.choice(["banker", "agent"]))}
+                )
+            if not game.state.over[0]:
+                game.step(random_actions(game, rng, 0.3))
+        return recorder.replay()
+
+
+def check_dropped(opened, seed):
+    replay = game_of(seed)
+    other, tab = another_game(replay, seed), opened(replay)
+    assert drop(tab, other.to_bytes()) == ""
+    every = other.config.decision_every
+    frames = list(other.frames(every))
+    gifts = [[] if frame.gifts is None else frame.gifts.tolist() for frame in frames]
+    shown = [[frame.tick, frame.troops.tolist(), given] for frame, given in zip(frames, gifts, strict=True)]
+    assert tab.evaluate(SHOWN) == shown
+    tick = other.num_ticks // 2 // every * every
+    seat = int(np.flatnonzero(other.seek(tick).state.alive[0, 1:])[-1]) + 1
+    branch = Replay.from_bytes(base64.b64decode(tab.evaluate(PLAY, [tick, seat, 20])))
+    branch.verify()
+    assert branch.land == other.land
+    assert branch.seek(tick).digest(0) == other.seek(tick).digest(0)
+    assert drop(tab, replay.to_bytes()) == "" or not replay.is_over
+    tab.close()
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("seed", range(4))
+def test_a_replay_that_is_dropped_is_shown_and_played_on(opened, seed):
+    check_dropped(opened, seed)
+
+
+@pytest.mark.verify
+def test_forty_replays_that_are_dropped_are_shown_and_played_on(opened):
+    for seed in range(4, 44):
+        check_dropped(opened, seed)
+
+
+def bombs(replay):
+    """Files that claim or hold more than there can be, and headers that are hard to read."""
+    data = replay.to_bytes()
+    body = body_of(data)
+    header = file_format.unpack(data).header
+    for length, stream in (
+        (2**32 - 1, zlib.compress(body)),
+        (file_format.MAX_BODY, zlib.compress(bytes(2**26), 9)),
+        (len(body), zlib.compress(body + bytes(2**26), 9)),
+        (len(body), zlib.compress(body) + bytes(9)),
+    ):
+        yield file_of(b"", length=length, stream=stream)
+    deep = b"[" * 100_000 + b"]" * 100_000
+    texts = (deep, b'{"config":' + deep + b"}", b"\xff", b"{}", b"null", b"[]", b"NaN", b" " * 2**19)
+    fields = (
+        *({"ticks": 0.5}, {"seed": 2**64}, {"seed": 1e19}),
+        *({"names": ["<b>" * 30] * 4}, {"changes": [[0, 9, "x"]]}),
+    )
+    for text in (*texts, *(json.dumps(header | one).encode() for one in fields)):
+        parts = (text, *file_format.unpack(data)[1:])
+        yield file_of(b"".join(struct.pack("<I", len(part)) + part for part in parts))
+    for part in ("land", "launches", "checkpoints"):
+        yield changed(replay, part, lambda section: bytes(2**22))
+        yield changed(replay, part, lambda section: b"")
+    yield changed(replay, "land", lambda section: bytes(len(section)))
+    yield bytes(2**20)
+    yield b""
+
+
+@pytest.mark.parametrize("amount", [25, pytest.param(500, marks=pytest.mark.verify)])
+def test_a_damaged_replay_that_is_dropped_is_refused_or_the_game_that_it_says(opened, amount):
+    replay = small_replay()
+    whole, tab = replay.to_bytes(), opened(replay)
+    assert drop(tab, whole) == ""
+    kinds = (mutated, forged_body, forged_header, forged_columns)
+    copies = [*bombs(replay), *(change(whole, seed) for change in kinds for seed in range(amount))]
+    refused = 0
+    for number, damaged in enumerate(copies):
+        said = drop(tab, damaged)
+        refused += said.endswith(".")
+        if not said:
+            Replay.from_bytes(damaged).verify()
+            assert tab.evaluate("page.film.header.names") == list(Replay.from_bytes(damaged).names), number
+    assert refused > 0.6 * len(copies)
+    assert drop(tab, whole) == ""

@@ -81,7 +81,18 @@ class Engine {
     this.#call("seat_players");
   }
 
-  /** Begins another game on the same map: with a seed, a BigInt, and the codes and starting troops of all seats. */
+  /** Has the next game begin on another map: the bits of its land, as replays have them. */
+  lay(land) {
+    const { height, width } = this.config, planes = this.field("bank.planes").fill(0n), [, , rows] = this.arrays["bank.planes"].shape;
+    const bytes = new Uint8Array(planes.buffer, planes.byteOffset, planes.byteLength), stride = Math.ceil(width / 8);
+    land.forEach((byte, at) => {
+      const row = Math.floor(at / stride), column = at % stride; // of bytes, eight of which are a strip
+      bytes[8 * ((column >> 3) * rows + row + 1) + (column & 7)] = byte;
+    });
+    this.field("bank.num_land")[0] = BigInt(cellsOf(land, height, width).reduce((sum, one) => sum + one, 0));
+  }
+
+  /** Begins another game on the map: with a seed, a BigInt, and the codes and starting troops of all seats. */
   begin(seed, codes, troops) {
     const { page } = this.codes, words = this.calls.reset_game.words;
     codes.forEach((code, index) => {

@@ -211,14 +211,12 @@ class Film {
     this.#formTeams();
   }
 
-  /** Begins another game on the same map with a frame, as `append` takes it. */
-  restart(header, first) {
-    this.cut(0, header);
-    for (const list of [this.ticks, this.land, this.troops, this.alive, this.attacks, this.gifts, this.#changes, this.#keys]) list.length = 0;
-    Object.assign(this, { launches: [], diedAt: [] });
-    this.#board.fill(NEUTRAL);
-    this.#sinceKey = this.numCells;
-    this.append(first);
+  /** Returns a film that begins with a frame, as `append` takes it. */
+  static of(header, first) {
+    const film = new Film();
+    film.#begin(header);
+    film.append(first);
+    return film;
   }
 
   /**

@@ -6,16 +6,21 @@ const QUICK = 200; // ticks a second of a game that waits for decisions which no
 const WORK_MS = 12; // after so much work the browser is let do other things
 const NO_MEMORY = "This browser cannot play on: it has no 64-bit memory for WebAssembly, as Chrome and Firefox have";
 const NOBODY = "Nobody decides at this moment.";
+const SPAWN_CELLS = 12; // that every player begins with
+const MOST_FRAMES = 2000; // of the film of a replay, as in territorial/browser/film.py
 const MOST_DECISIONS = 30; // that a forecast looks ahead, as in territorial/engine/forecast.py
 
 class LocalGame {
   #engine = null;
-  #start = null; // the memory at tick 0
+  #image = null; // the memory as the page has it
+  #start = null; // that at tick 0 of the game that is shown
+  #header = null; // of the first film
   #told = 0;     // situations
   #timer = 0;
   #due = null;   // when the next decision is, milliseconds; null: it waits for a command
   #origin = null; // the header at tick 0
-  #isBusy = false; // until the game of the last wish stands
+  #worked = 0; // when the browser could do other things last, milliseconds
+  isBusy = false; // until the game of the last wish stands
 
   constructor(page) { this.page = page; }
 
@@ -26,8 +31,8 @@ class LocalGame {
   begin(wish) { return this.#alone(() => this.#begin(wish)); }
 
   async #alone(work) {
-    if (this.#isBusy) return "Another game is being prepared.";
-    this.#isBusy = true;
+    if (this.isBusy) return "Another game is being prepared.";
+    this.isBusy = true;
     clearTimeout(this.#timer);
     const before = this.now && this.#engine.save();
     try {
@@ -38,7 +43,7 @@ class LocalGame {
       }
       return refused;
     } finally {
-      this.#isBusy = false;
+      this.isBusy = false;
     }
   }
 
@@ -47,12 +52,8 @@ class LocalGame {
     if (!film.isComplete && !this.now) return "The film is still loading.";
     if (!film.alive[frame][seat]) return `${film.name(seat)} is out.`;
     if (tick % this.#about.config.decision_every) return NOBODY;
-    try {
-      this.#engine ??= await Engine.open(this.#about);
-    } catch (error) {
-      return `${NO_MEMORY} (${error.message}).`;
-    }
-    this.#start ??= this.#engine.save();
+    const refused = await this.#ready();
+    if (refused) return refused;
     await this.#forward(tick);
     if (this.#engine.isOver) return NOBODY;
     if (film.troops[frame].some((troops, one) => one && troops !== Number(this.#engine.field("troops")[one]))) {
@@ -69,33 +70,122 @@ class LocalGame {
     const name = given.split(" ").filter(Boolean).join(" "), fault = nameFault(name, reserved);
     if (fault) return fault;
     if (players !== card.players) return `This page has games of ${card.players} players.`;
-    try {
-      this.#engine ??= await Engine.open(this.#about);
-    } catch (error) {
-      return `${NO_MEMORY} (${error.message}).`;
-    }
+    const refused = await this.#ready();
+    if (refused) return refused;
     const engine = this.#engine, { codes, troops, seats, names, title } = lineUps[level ?? ""];
     const number = seed ?? String(crypto.getRandomValues(new Uint32Array(1))[0] >>> 1);
-    this.#start ??= engine.save();
-    engine.restore(this.#start);
+    engine.restore(this.#image);
     engine.begin(BigInt(number), codes.map((code, n) => (n + 1 === seat ? engine.codes.page : code)), troops);
     this.#start = engine.save();
     const called = names.map((one, n) => (n + 1 === seat ? name : one));
     this.header = this.#origin = { ...engine.template.header, seed: number, seats, names: called };
     engine.changes = this.changes = [];
-    page.restart({ title: `${title}, seed ${number}`, names: called, ...this.#deal() }, frameOf(engine, [], []));
+    this.land = this.#land;
+    page.showFilm(this.#filmOf({ title: `${title}, seed ${number}`, names: called }));
     this.card = { ...card, level, name, seed: number };
     this.#prepare(0, seat, seed === null || Boolean(this.now));
     return "";
   }
 
-  /** Returns the teams of a game, if it has any, and the colours of their members. */
-  #deal() {
-    const { teams, colors, border_colors: borders } = this.page.film.header;
-    if (!teams) return {};
-    const dealt = Array.from(this.#engine.field("team"), Number).slice(1);
-    return { teams: dealt, colors: dealtColors(colors, teams, dealt), border_colors: dealtColors(borders, teams, dealt) };
+  /** Gets the engine ready; returns why there is none, or "". */
+  async #ready() {
+    try {
+      this.#engine ??= await Engine.open(this.#about);
+    } catch (error) {
+      return `${NO_MEMORY} (${error.message}).`;
+    }
+    this.#image ??= this.#start = this.#engine.save();
+    this.#header ??= this.page.film.header;
+    this.land ??= this.#land;
+    return "";
   }
+
+  /** The bits of the map of the page. */
+  get #land() { return Uint8Array.from(atob(this.#about.template.land), (one) => one.charCodeAt(0)); }
+
+  /** Returns a film that begins with the game as it stands; `header` has what it has of its own. */
+  #filmOf(header) {
+    const { teams } = this.#header, first = { ...this.#header, chances: undefined, play_on: undefined, ...header };
+    if (!teams) return Film.of(first, frameOf(this.#engine, [], []));
+    const dealt = Array.from(this.#engine.field("team"), Number).slice(1), deal = (colors) => dealtColors(colors, teams, dealt);
+    return Film.of({ ...first, teams: dealt, colors: deal(first.colors), border_colors: deal(first.border_colors) }, frameOf(this.#engine, [], []));
+  }
+
+  // ---- replays -------------------------------------------------------------------------------------
+
+  /** Shows the game of a file, from which on it can be played; returns why that cannot be, or "". */
+  open(file) { return this.#alone(() => this.#open(file)); }
+
+  async #open(file) {
+    const { page } = this;
+    if (page.ownSeat && this.now.tick) return "You are playing; resign, or play to the end, to see another game.";
+    if (!page.film.isComplete && !this.now) return "The film is still loading.";
+    const refused = await this.#ready();
+    if (refused) return refused;
+    try {
+      const replay = await readReplay(file, this.#about.template.header), { header, land } = replay;
+      const changes = (header.changes ?? []).map(([tick, seat, name]) => ({ tick, seat, code: this.#codeOf(name), name }));
+      const start = this.#seated(replay), film = await this.#played(replay, changes);
+      Object.assign(this, { header: null, land, now: null });
+      Object.assign(this.#engine, { changes });
+      [this.#start, this.#origin] = [start, header];
+      page.start?.dialog.close();
+      page.game?.watchAgain();
+      page.showFilm(film);
+      return "";
+    } catch (error) {
+      return `This file is not shown: ${error.message.replace(/\.$/, "")}.`;
+    }
+  }
+
+  /** Returns the code of a player by its name: those that the page does not have make their recorded launches. */
+  #codeOf(name) { return this.#about.bots[name] ?? this.#engine.codes.page; }
+
+  /** Begins the game of a replay, and returns the memory at its tick 0. */
+  #seated({ header: { seed, seats, starting_troops: given }, land }) {
+    const engine = this.#engine, { troops, config } = this.#about, cells = new Map();
+    engine.restore(this.#image);
+    engine.lay(land);
+    engine.begin(BigInt(seed), seats.map((name) => this.#codeOf(name)), given ?? seats.map((name) => troops[name] ?? config.starting_troops));
+    for (const code of engine.owners()) cells.set(code, (cells.get(code) ?? 0) + 1);
+    const isLaid = (cells.get(NEUTRAL) ?? 0) === Number(engine.field("land")[NEUTRAL]); // no spawn lies on water, or on another one
+    check(isLaid && seats.every((_, index) => cells.get(index + 1) === SPAWN_CELLS), `its land has no room for ${seats.length} players`);
+    return engine.save();
+  }
+
+  /** Plays the game of a replay to its end; returns its film, or throws an Error where it is not the one that was recorded. */
+  async #played({ header, launches, checkpoints }, changes) {
+    const engine = this.#engine, { seats, names, ticks, over, map_kind: kind, terrain, seed } = header, every = engine.config.decision_every;
+    const film = this.#filmOf({ title: `${seats.length} players, seed ${seed}`, names, map: kind ?? "a map of its own", ...this.#about.looks[terrain] });
+    const byTick = byTicks(launches), digests = new Map(checkpoints.map(({ tick, digest }) => [tick, String(digest)]));
+    const stride = every * Math.ceil(engine.config.max_ticks / every / MOST_FRAMES), since = { launches: [], gifts: [] };
+    for (;;) {
+      const { tick } = engine, wanted = digests.get(tick);
+      check(!wanted || wanted === String(digestOf(BigInt(seed), engine.position())), `the game, played again, differs at tick ${count(tick)}`);
+      if (tick >= ticks || engine.isOver) break;
+      this.#change(tick, changes);
+      const recorded = byTick.get(tick) ?? [], driven = new Set(this.#driven()), lives = engine.field("alive").slice();
+      const done = this.#step(recorded.filter(({ seat }) => driven.has(seat))), other = firstOther(recorded, done.launches, lives);
+      check(!other, `seat ${other}, ${asText(playersAt(header, tick)[other - 1])}, launches otherwise than was recorded at tick ${count(tick)}`);
+      for (const [name, list] of Object.entries(since)) list.push(...done[name]);
+      if (engine.tick % stride === 0 || engine.isOver || engine.tick >= ticks) film.append(frameOf(engine, since.launches.splice(0), since.gifts.splice(0)));
+      await this.#pause(`Playing the replay: tick ${count(engine.tick)} of ${count(ticks)} ...`);
+    }
+    check(engine.tick === ticks && engine.isOver === over, `the game, played again, is ${engine.isOver ? "" : "not "}over at tick ${count(engine.tick)}; the recorded one was ${over ? "" : "not "}over at tick ${count(ticks)}`);
+    this.#change(ticks, changes);
+    film.isComplete = true;
+    return film;
+  }
+
+  /** Lets the browser do other things where work has taken long, and says how far it is. */
+  async #pause(text) {
+    if (performance.now() - this.#worked < WORK_MS) return;
+    this.page.say(text);
+    await new Promise((done) => setTimeout(done));
+    this.#worked = performance.now();
+  }
+
+  // ---- going on from a moment ----------------------------------------------------------------------
 
   #prepare(tick, seat, goesOn) {
     this.#due = null;
@@ -107,29 +197,27 @@ class LocalGame {
 
   /** Plays from tick 0 to `tick`: seats of players that are not in the page make the launches of the film. */
   async #forward(tick) {
-    const engine = this.#engine, { film } = this.page, byTick = new Map();
-    film.launches.forEach((launches, seat) => launches.forEach((launch) => {
-      byTick.set(launch.tick, [...(byTick.get(launch.tick) ?? []), { seat, ...launch }]);
-    }));
+    const engine = this.#engine, byTick = byTicks(this.#launches);
     engine.restore(this.#start);
     this.changes = engine.changes.filter((change) => change.tick <= tick); // those of the last game after it are gone
-    for (let since = performance.now(); engine.tick < tick;) {
-      this.#change(engine.tick);
+    while (engine.tick < tick) {
+      this.#change(engine.tick, this.changes);
       const driven = new Set(this.#driven());
       engine.step((byTick.get(engine.tick) ?? []).filter(({ seat }) => driven.has(seat)));
-      if (performance.now() - since < WORK_MS) continue;
-      this.page.say(`Playing to tick ${count(tick)}: ${count(engine.tick)} ...`);
-      await new Promise((done) => setTimeout(done));
-      since = performance.now();
+      await this.#pause(`Playing to tick ${count(tick)}: ${count(engine.tick)} ...`);
     }
-    this.#change(tick);
+    this.#change(tick, this.changes);
     this.page.say("");
   }
 
-  /** Lets those sit down who took over a seat at `tick`, one after the other: a seat may have changed twice. */
-  #change(tick) {
-    for (const change of this.changes) if (change.tick === tick) this.#engine.seat([[change.seat, change.code]]);
+  /** Lets those sit down who took over a seat since the decision before `tick`, one after the other: a seat may have changed twice. */
+  #change(tick, changes) {
+    const now = changes.filter((change) => change.tick <= tick && change.tick > tick - this.#engine.config.decision_every);
+    for (const change of now) this.#engine.seat([[change.seat, change.code]]);
   }
+
+  /** The launches of the film, those of a seat in the order of ticks. */
+  get #launches() { return this.page.film.launches.flatMap((of, seat) => of.map((launch) => ({ seat, ...launch }))); }
 
   /** Returns the seats that the page drives. */
   #driven() {
@@ -182,7 +270,7 @@ class LocalGame {
   }
 
   #refusal({ do: what, target, panel }) {
-    if (this.#isBusy) return "another game is being prepared";
+    if (this.isBusy) return "another game is being prepared";
     if (what === "aim" || what === "pause" || what === "pace") return "";
     if (what === "show") return panel === "advice" ? "" : `this page has no ${panel} to show`;
     if (this.hasResigned) return "you have resigned";
@@ -231,14 +319,20 @@ class LocalGame {
   }
 
   #play() {
-    const engine = this.#engine, { film } = this.page, { tick } = engine, { queued, seat } = this;
-    const before = { troops: engine.field("troops").slice(), team: engine.field("team") };
-    engine.step(queued ? [{ seat, target: queued.target, fraction: FRACTIONS[queued.share] }] : []);
+    const engine = this.#engine, { film } = this.page, { queued, seat } = this;
+    const { launches, gifts } = this.#step(queued ? [{ seat, target: queued.target, fraction: FRACTIONS[queued.share] }] : []);
     Object.assign(this, { queued: null, hasDecided: false, now: situationOf(engine, seat) });
-    film.append(frameOf(engine, engine.launched(tick), giftsAmong(engine.launched(tick, true), before, engine)));
+    film.append(frameOf(engine, launches, gifts));
     film.isComplete = this.now.is_over;
     this.page.grown();
     this.#tell();
+  }
+
+  /** Plays a decision; returns what was launched and given. */
+  #step(given) {
+    const engine = this.#engine, { tick } = engine, before = { troops: engine.field("troops").slice(), team: engine.field("team") };
+    engine.step(given);
+    return { launches: engine.launched(tick), gifts: giftsAmong(engine.launched(tick, true), before, engine) };
   }
 
   #tell() {
@@ -293,22 +387,37 @@ class LocalGame {
 
   /** Returns the bytes of the replay of the game as far as it has been played. */
   async replay() {
-    const engine = this.#engine, { film } = this.page, { tick } = engine;
-    const launches = film.launches.flatMap((of, seat) => of.map((launch) => ({ seat, ...launch })));
+    const engine = this.#engine, { tick } = engine, launches = this.#launches;
     launches.sort((one, other) => one.tick - other.tick || one.seat - other.seat);
     return replayBytes({
       header: branchHeader(this.header, { tick, players: [], ticks: tick, isOver: engine.isOver }),
-      land: Uint8Array.from(atob(engine.template.land), (one) => one.charCodeAt(0)),
+      land: this.land,
       launches,
       checkpoints: [{ tick, digest: digestOf(BigInt(this.header.seed), engine.position()) }],
     });
   }
 }
 
+/** Returns launches by the ticks at which they were made. */
+function byTicks(launches) {
+  const found = new Map();
+  for (const launch of launches) {
+    if (!found.has(launch.tick)) found.set(launch.tick, []);
+    found.get(launch.tick).push(launch);
+  }
+  return found;
+}
+
+/** Returns the first living seat that has launched otherwise than was recorded, or 0. */
+function firstOther(recorded, launches, lives) {
+  const texts = (list) => new Map(list.map(({ seat, target, fraction }) => [seat, `${target}/${fraction}`]));
+  const then = texts(recorded), now = texts(launches);
+  return [...lives.keys()].find((seat) => seat && lives[seat] && then.get(seat) !== now.get(seat)) ?? 0;
+}
+
 /** Returns why a person cannot be called so, or ""; `person_name` of browser/commands.py. */
 function nameFault(name, reserved) {
-  const length = [...name].length, isPrintable = !/[\p{C}\p{Z}]/u.test(name.replaceAll(" ", ""));
-  if (length < 1 || length > 64 || !isPrintable) return `Name is ${JSON.stringify(name)}; it must have 1 to 64 printable characters.`;
+  if (!isName(name)) return `Name is ${JSON.stringify(name)}; it must have 1 to 64 printable characters.`;
   return reserved.includes(name.toLowerCase()) ? `Name is ${JSON.stringify(name)}, which is the name of a bot; choose another name.` : "";
 }
 

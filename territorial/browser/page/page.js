@@ -66,11 +66,12 @@ class Page {
     this.grown();
   }
 
-  /** Shows another game on the same map, from its first frame on. */
-  restart(header, first) {
-    this.film.restart(header, first);
-    this.frame = 0;
-    this.branch(0, {});
+  /** Shows another game, of as many players on a board of the same size, from its first frame on. */
+  showFilm(film) {
+    this.film = film;
+    this.#begin();
+    this.follow(0);
+    this.seek(0);
   }
 
   get isGrowing() { return !this.film.isComplete && !this.error; }
@@ -125,9 +126,11 @@ class Page {
     this.painter = new Painter(header.height, header.width);
     this.view = new View(element("view"), this.painter, () => this.wake());
     this.view.crop(this.board);
-    this.overlay = new Overlay(element("cells"), film, this.palette);
+    const { hasNames, hasAttacks, labels: { hasDensity } } = this.overlay ?? { hasNames: true, hasAttacks: true, labels: {} };
+    this.overlay = Object.assign(new Overlay(element("cells"), film, this.palette), { hasNames, hasAttacks });
+    this.overlay.labels.hasDensity = Boolean(hasDensity);
     this.#tellAnew();
-    this.moment = element("moment") && new Moment(this);
+    this.moment ??= element("moment") && new Moment(this);
     this.charts = [
       new LandChart(element("land"), film, this.palette),
       new TroopsChart(element("troops"), film, this.palette),

@@ -1,5 +1,5 @@
 "use strict";
-// Files of replays, as docs/replay_format.md specifies them, and digests of positions; both need blake2b.
+// Files of replays, as docs/replay_format.md specifies them, written and read, and digests of positions.
 
 const REPLAY_MAGIC = [0x89, 0x54, 0x47, 0x52, 0x0d, 0x0a, 0x1a, 0x0a], REPLAY_VERSION = 1;
 const MOST_IN_BODY = 24 * 2 ** 20; // bytes, `MAX_BODY` of replay/file_format.py
@@ -48,6 +48,186 @@ function playersAt({ seats, changes = [] }, tick) {
   for (const [at, seat, player] of changes) if (at <= tick) found[seat - 1] = player;
   return found;
 }
+
+// ---- reading -------------------------------------------------------------------------------------------
+
+const MOST_IN_HEADER = 2 ** 18, MOST_GROWTH = 2 ** 16, READ_AT_ONCE = 4096; // bytes; what is unpacked at once is a thousandfold at most
+const NUMBERS_AS_TEXT = /"(seed|map_seed)":\s*(\d+)(?=\s*[,}])/g;
+const LONGEST_NAME = 64, LARGEST_SEED = 2n ** 64n - 1n, MOST_TROOPS = 1_000_000;
+
+/**
+ * Returns what a file, a Blob, says of a replay: {header, land, launches, checkpoints}, as `replayBytes` takes them.
+ *
+ * Throws an Error with the reason where it is none, or none of the rules, size and players that `template`, a header,
+ * has. Nothing is unpacked that is longer than such a game can be.
+ */
+async function readReplay(file, template) {
+  const { config } = template, decisions = Math.ceil(config.max_ticks / config.decision_every);
+  const most = Math.min(MOST_IN_BODY, MOST_IN_HEADER + landBytes(config) + launchBytes(config, decisions) + CHECKPOINT_BYTES * (config.max_ticks + 1) + 16);
+  check(file.size <= most + MOST_GROWTH, `it has ${count(file.size)} bytes; a replay of a game of this page has at most ${count(most + MOST_GROWTH)}`);
+  const data = new Uint8Array(await file.arrayBuffer()), words = new DataView(data.buffer), end = data.length - 8;
+  check(REPLAY_MAGIC.every((byte, at) => data[at] === byte), "it is no replay: its first bytes are not those of one");
+  check(end > 14, `it is cut short: it has ${data.length} bytes`);
+  const version = words.getUint16(8, true), length = words.getUint32(10, true);
+  check(version === REPLAY_VERSION, `it has version ${version} of the format; this page reads version ${REPLAY_VERSION}`);
+  check(blake2b(data.subarray(0, end), 8).every((byte, at) => byte === data[end + at]), "it is cut short or altered: its checksum does not match");
+  check(length <= most, `it claims ${count(length)} bytes of contents; a replay of a game of this page has at most ${count(most)}`);
+  const [text, land, launches, checkpoints] = sectionsOf(await inflated(data.subarray(14, end), length));
+  const header = headerOf(text, template), { ticks } = header;
+  const sizes = { land: [land, landBytes(config)], checkpoints: [checkpoints, CHECKPOINT_BYTES * (ticks + 1)] };
+  for (const [name, [section, size]] of Object.entries(sizes)) check(section.length <= size, `its ${name} take ${count(section.length)} bytes; in such a game they take at most ${count(size)}`);
+  checkLand(land, config);
+  return { header, land, launches: launchesOf(launches, config, ticks), checkpoints: checkpointsOf(checkpoints, ticks) };
+}
+
+/** Throws an Error with a reason unless something holds. */
+function check(holds, reason) {
+  if (!holds) throw new Error(reason);
+}
+
+const landBytes = ({ height, width }) => height * Math.ceil(width / 8);
+const launchBytes = ({ num_players: players }, decisions) => 4 * players + LAUNCH_PLANES * players * decisions;
+const isWhole = (value, least, most) => Number.isInteger(value) && value >= least && value <= most;
+const isName = (value) => typeof value === "string" && isPrintable(value) && [...value].length <= LONGEST_NAME;
+const isPrintable = (text) => text.length > 0 && !/[\p{C}\p{Z}]/u.test(text.replaceAll(" ", ""));
+
+/** Returns a value as an error names it. */
+const asText = (value) => String(JSON.stringify(value)).slice(0, 60);
+
+/** Returns what a stream holds, which must be `length` bytes. */
+async function inflated(stream, length) {
+  let at = 0;
+  const pieces = new ReadableStream({ pull: (to) => {
+    if (at < stream.length) to.enqueue(stream.slice(at, at += READ_AT_ONCE));
+    else to.close();
+  } });
+  const reader = pieces.pipeThrough(new DecompressionStream("deflate")).getReader(), all = new Uint8Array(length), wrong = `it does not hold the ${count(length)} bytes of contents that it claims`;
+  for (let filled = 0; ;) {
+    const { done, value } = await reader.read().catch((error) => check(false, `it cannot be decompressed: ${error.message}`));
+    if (done) check(filled === length, wrong);
+    if (done) return all;
+    if (filled + value.length > length) await reader.cancel();
+    check(filled + value.length <= length, wrong);
+    all.set(value, filled);
+    filled += value.length;
+  }
+}
+
+/** Returns the four sections of a body. */
+function sectionsOf(body) {
+  const words = new DataView(body.buffer), sections = [];
+  let at = 0;
+  for (const name of ["header", "land", "launches", "checkpoints"]) {
+    const size = at + 4 <= body.length ? words.getUint32(at, true) : Infinity;
+    check(at + 4 + size <= body.length, `it ends within its ${name}`);
+    sections.push(body.subarray(at + 4, at += 4 + size));
+  }
+  check(at === body.length, `it has ${count(body.length - at)} bytes after its last section`);
+  return sections;
+}
+
+/** Returns the header in a section as games of this page have it: what else it says is left out. */
+function headerOf(section, template) {
+  check(section.length <= MOST_IN_HEADER, `its header has ${count(section.length)} bytes; at most ${count(MOST_IN_HEADER)} are read`);
+  let header;
+  try {
+    header = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(section).replace(NUMBERS_AS_TEXT, '"$1":"$2"'));
+  } catch (error) {
+    throw new Error(`its header is no JSON: ${error.message.slice(0, 80)}`);
+  }
+  check(header?.rules === template.rules, `it was played by version ${asText(header?.rules)} of the rules; this page plays version ${template.rules}`);
+  checkConfig(header.config, template.config);
+  const { config: { map_seed: mapSeed }, seed, seats, names, starting_troops: troops, changes, ticks, over, map_kind: kind, terrain, library, observations } = header;
+  const players = template.config.num_players, isList = (list, fits) => Array.isArray(list) && list.length === players && list.every(fits);
+  const isChange = ([tick, seat, name], n) => isWhole(tick, n ? changes[n - 1][0] : 0, ticks) && isWhole(seat, 1, players) && isName(name);
+  const rules = {
+    seed: [isSeed(seed), "a whole number from 0 to 2**64 - 1"],
+    map_seed: [isSeed(mapSeed), "a whole number from 0 to 2**64 - 1"],
+    seats: [isList(seats, isName), `${players} names`],
+    names: [isList(names, isName), `${players} names`],
+    starting_troops: [troops === undefined || isList(troops, (one) => isWhole(one, 1, MOST_TROOPS)), `${players} whole numbers from 1 to ${MOST_TROOPS}`],
+    ticks: [isWhole(ticks, 0, template.config.max_ticks), `a whole number from 0 to ${template.config.max_ticks}`],
+    over: [typeof over === "boolean" && (over || ticks % template.config.decision_every === 0), `true, or false at a decision, every ${template.config.decision_every} ticks`],
+    map_kind: [kind === null || isName(kind), "a name or null"],
+    library: [isName(library), "a name"],
+    observations: [isWhole(observations, 0, 2 ** 31 - 1), "a whole number from 0"],
+    terrain: [terrain === "water" || terrain === "mountains", "water or mountains"],
+    changes: [changes === undefined || (Array.isArray(changes) && changes.every((one, n) => Array.isArray(one) && isChange(one, n))), "ticks that never fall, each with a seat and a name"],
+  };
+  for (const [name, [fits, wanted]] of Object.entries(rules)) check(fits, `its field ${name} is ${asText(name === "map_seed" ? mapSeed : header[name])}; it must be ${wanted}`);
+  const config = { ...template.config, map_seed: mapSeed };
+  return { ...template, config, seed, seats, names, starting_troops: troops, changes, ticks, over, map_kind: kind, terrain };
+}
+
+const isSeed = (value) => typeof value === "string" && /^\d{1,20}$/.test(value) && BigInt(value) <= LARGEST_SEED;
+
+/** Throws an Error unless a replay has the rules, the size and the number of players of a page; any map will do. */
+function checkConfig(config, wanted) {
+  check(config && typeof config === "object", `its field config is ${asText(config)}; it must be an object`);
+  for (const name of new Set([...Object.keys(wanted), ...Object.keys(config)])) {
+    const isSame = name === "map_seed" || asText(config[name]) === asText(wanted[name]);
+    check(isSame, `its field ${name.slice(0, LONGEST_NAME)} is ${asText(config[name])}; games of this page have ${asText(wanted[name])}`);
+  }
+}
+
+/** Returns the cells of land, row by row: 1 is land. */
+function cellsOf(land, height, width) {
+  const stride = Math.ceil(width / 8);
+  return Uint8Array.from({ length: height * width }, (_, cell) => {
+    const column = cell % width;
+    return (land[Math.floor(cell / width) * stride + (column >> 3)] >> (column & 7)) & 1;
+  });
+}
+
+/** Throws an Error unless the bits of a map are those of one region of land. */
+function checkLand(land, config) {
+  const { height, width } = config, stride = Math.ceil(width / 8);
+  check(land.length === landBytes(config), `its land takes ${count(land.length)} bytes; ${height} x ${width} cells take ${count(landBytes(config))}`);
+  const isPadded = (_, row) => width % 8 === 0 || land[(row + 1) * stride - 1] >> (width % 8) === 0;
+  check(Array.from({ length: height }).every(isPadded), `its land has cells beyond the width ${width}`);
+  const cells = cellsOf(land, height, width), first = cells.indexOf(1), found = [first];
+  for (cells[first] = 0; found.length;) {
+    const cell = found.pop(), column = cell % width;
+    for (const [next, isBeside] of [[cell - width, true], [cell + width, true], [cell - 1, column > 0], [cell + 1, column < width - 1]]) {
+      if (!isBeside || !cells[next]) continue;
+      cells[next] = 0;
+      found.push(next);
+    }
+  }
+  check(!cells.includes(1), "its land is more than one region");
+}
+
+/** Returns the launches of a section, those of a seat in the order of ticks; `unpack_launches` of replay/file_format.py. */
+function launchesOf(section, config, ticks) {
+  const { num_players: players, decision_every: every } = config, words = new DataView(section.buffer, section.byteOffset, section.length);
+  check(section.length >= 4 * players, "it ends within its launches");
+  const counts = Array.from({ length: players }, (_, n) => words.getUint32(4 * n, true)), total = counts.reduce((sum, one) => sum + one, 0);
+  check(section.length === 4 * players + LAUNCH_PLANES * total, `its launches take ${count(section.length)} bytes; ${count(total)} take ${count(4 * players + LAUNCH_PLANES * total)}`);
+  const byte = (plane, at) => section[4 * players + plane * total + at], launches = [];
+  counts.forEach((own, index) => {
+    for (let n = 0, decision = 0; n < own; n++) {
+      const at = launches.length, gap = byte(0, at) + 2 ** 8 * byte(1, at) + 2 ** 16 * byte(2, at) + 2 ** 24 * byte(3, at);
+      decision += gap;
+      const launch = { tick: decision * every, seat: index + 1, target: byte(4, at), fraction: byte(5, at) + 256 * byte(6, at) + 1 };
+      check(launch.tick < ticks && launch.target <= players && launch.fraction <= 1024, `its launch ${asText(launch)} cannot be: it has ${count(ticks)} ticks, ${players} players and parts to 1024`);
+      check(gap || !n, `its seat ${index + 1} launches more than once at tick ${launch.tick}; a decision is one launch at most`);
+      launches.push(launch);
+    }
+  });
+  return launches;
+}
+
+/** Returns the checkpoints of a section, {tick, digest}. */
+function checkpointsOf(section, ticks) {
+  const words = new DataView(section.buffer, section.byteOffset, section.length), number = section.length / CHECKPOINT_BYTES;
+  check(Number.isInteger(number), `its checkpoints take ${count(section.length)} bytes; they take ${CHECKPOINT_BYTES} each`);
+  const found = Array.from({ length: number }, (_, n) => CHECKPOINT_BYTES * n).map((at) => ({ tick: words.getUint32(at, true), digest: section.subarray(at + 4, at + CHECKPOINT_BYTES) }));
+  const rises = found.every(({ tick }, n) => !n || tick > found[n - 1].tick);
+  check(rises && found.at(-1)?.tick === ticks, `its checkpoints must rise up to tick ${count(ticks)}`);
+  return found;
+}
+
+// ---- parts of a file -----------------------------------------------------------------------------------
 
 /** Returns launches seat by seat, in planes of bytes; `pack_launches` of replay/file_format.py. */
 function launchColumns(launches, players, every) {

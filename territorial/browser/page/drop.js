@@ -1,0 +1,43 @@
+"use strict";
+// Files of replays that are dropped on the page, or chosen: it shows their games, which can be played on.
+
+const REFUSED_PERIOD = 10_000; // milliseconds that the reason is shown
+
+/** Shows the game of a file, if it is a replay that the page can play; else says why not. */
+async function openReplay(file) {
+  const refused = await local.open(file);
+  page.say(refused, REFUSED_PERIOD);
+  if (!refused) page.play(true);
+}
+
+/** Shows where a file is dropped while one is over the page, and a button that asks for one. */
+function connectReplays() {
+  const input = Object.assign(document.createElement("input"), { type: "file", accept: ".replay", hidden: true });
+  const button = Object.assign(document.createElement("button"), { type: "button", id: "open", title: "watch a replay, and play it on (U); or drop its file on the page", textContent: "open" });
+  const target = Object.assign(document.createElement("p"), { id: "drop", hidden: true, textContent: "Drop a replay here to watch it and to play it on." });
+  element("link").before(button, input);
+  document.body.append(target);
+  button.addEventListener("click", () => input.click());
+  WATCH_KEYS.u = () => input.click();
+  input.addEventListener("change", () => {
+    const [file] = input.files;
+    if (file) openReplay(file);
+    input.value = ""; // the same file can be chosen again
+  });
+  const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
+  document.addEventListener("dragover", (event) => {
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    target.hidden = false;
+  });
+  document.addEventListener("dragleave", (event) => { target.hidden ||= !event.relatedTarget; });
+  document.addEventListener("drop", (event) => {
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    target.hidden = true;
+    const [file] = event.dataTransfer.files;
+    if (file) openReplay(file);
+  });
+}
+
+connectReplays();
