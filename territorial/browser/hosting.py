@@ -16,6 +16,7 @@ from territorial._log import elapsed
 from territorial.bots import RESERVED_NAMES, PythonBot
 from territorial.browser.commands import FASTEST, LEVELS, STEP, Wish, WishError, person_name
 from territorial.browser.film import Show, show
+from territorial.browser.mcp import ModelBot
 from territorial.browser.panels import Look, advice_of, agent_view, chooser
 from territorial.browser.play_server import PlayServer
 from territorial.browser.playable import playable
@@ -121,8 +122,10 @@ class Hosting:
         if self.spectate and self.advisor is not None:
             problem = f"{self._label(self.advisor)!r} has no seat to advise, because `spectate` takes none"
             raise HostingError("advisor", f"{problem}; use only one of them")
-        if self.level is not None and (self.seats is not None or self.opponents):
-            other = "opponents" if self.opponents else "seats"
+        if len(self.models) > 1:
+            raise HostingError("opponents", f"{len(self.models)} seats for the model; it must have one")
+        if self.level is not None and self.usual_level is None:
+            other = "seats" if self.seats is not None else "opponents"
             raise HostingError(
                 "level", f"{self.level!r} selects the bots, as does `{other}`; use only one of the two"
             )
@@ -158,8 +161,14 @@ class Hosting:
 
     @property
     def usual_level(self) -> str | None:
-        """The level that selects the bots; None if players are named instead."""
-        return None if self.seats is not None or self.opponents else self.level or DEFAULT_LEVEL
+        """The level that selects the bots; None if players besides a model are named instead."""
+        names_bots = self.seats is not None or len(self.opponents) > len(self.models)
+        return None if names_bots else self.level or DEFAULT_LEVEL
+
+    @property
+    def models(self) -> list[ModelBot]:
+        """The model among the opponents, if there is one."""
+        return [one for one in self.opponents if isinstance(one, ModelBot)]
 
     @property
     def _given(self) -> dict[str, Any]:
@@ -174,13 +183,14 @@ class Hosting:
 
         WishError for fewer players than there must be. ``saved``: the replays of the games before.
         """
-        least = max(self.seat, (not self.spectate) + (0 if wish.level else len(self.opponents)))
+        kept = self.opponents if wish.level is None else self.models
+        least = max(self.seat, (not self.spectate) + len(kept))
         if wish.players < least:
             raise WishError(f"players is {wish.players}; the command line requires at least {least}")
         changed: dict[str, Any] = {"name": wish.name, "seed": wish.seed, "before": None}
         config = self._given | {"num_players": wish.players} | ({} if wish.map is None else {"map": wish.map})
         if wish.level is not None:
-            changed |= {"level": wish.level, "seats": None, "opponents": ()}
+            changed |= {"level": wish.level, "seats": None, "opponents": kept}
         if self.save is not None and Path(self.save) in saved:
             changed["save"] = atomic.new_name(self.save)
         return replace(self, config=config, **changed).resolved()
@@ -304,7 +314,7 @@ class Hosting:
     def _title(self) -> str:
         """The title of the game, such as "You against 31 easy bots"."""
         level, others = self.usual_level, self.game_config.num_players - (not self.spectate)
-        kind = f"{level} bot" if level else "player"
+        kind = f"{level} bot" if level and not self.models else "player"
         bots = f"{others} {kind}{'s' if others > 1 else ''}"
         if self.spectate:
             return bots
@@ -461,11 +471,13 @@ class Hosted(Serving):
 
         def play() -> None:
             session.run()
+            self._end_answers()  # where it has not been stopped from outside
             if session.save_error is not None:
                 raise session.save_error
 
         pace = hosting.pace if isinstance(hosting.pace, int) else None
-        self.session = session = Session(make, pace=pace, is_paused=True)
+        is_paused = not (hosting.spectate and hosting.models)  # nobody has to begin a game of a model
+        self.session = session = Session(make, pace=pace, is_paused=is_paused)
         self.replays = session.replays
         """By file of a replay, up to which tick it has been written."""
         super().__init__(PlayServer(page(is_played=True), session, host, port), play, session.stop)

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, assert_never
 
@@ -20,6 +21,7 @@ import numpy.typing as npt
 from territorial.bots import PythonBot
 from territorial.browser.commands import STEP, PlayerCommand, Wish, WishError
 from territorial.browser.film import show, write_film
+from territorial.browser.mcp import ModelBot
 from territorial.browser.panels import Choose, Look
 from territorial.browser.server import Feed
 from territorial.browser.situation import Situation, situation_of, why_not
@@ -127,6 +129,10 @@ class Session:
     Whenever the last page is closed, when the game is paused, when the person is out or the game is over,
     before the next game, and when the session is stopped, the replay is saved.
 
+    A game with a ``ModelBot`` also waits for its decisions. Where nobody else plays, it goes on without a
+    page, as fast as the model decides. The session ends once the client of the model has gone and no page is
+    open.
+
     Args:
         make: returns the first game for None, and a game as a player wishes, or from a moment of the last
             one. It is called in the thread of ``run``, which is the only one that then calls the game, and
@@ -154,6 +160,8 @@ class Session:
         self._pages, self._pages_lock = 0, threading.Lock()
         self._is_loading = False  # no page has been opened since the game took the place of another one
         self._told: tuple[int, CostlyLaunch | None] = 1, None
+        self._model: ModelBot | None = None
+        self._is_model_ready = True  # nothing is asked of it now
         self._is_stopped = self._is_ended = False
         self._due: float | None = None
 
@@ -200,16 +208,18 @@ class Session:
     # ---- the thread of the game ---------------------------------------------------------------------
 
     def run(self) -> None:
-        """Play until ``stop``, or an error."""
+        """Play until ``stop``, an error, or the end of a model's client."""
         try:
             self._begin(self._make(None))
-            while not self._is_stopped:
+            while not self._is_stopped and (self._pages or self._model is None or not self._model.has_left):
                 self._take_turn()
         finally:
             self._end()
 
     def _take_turn(self) -> None:
         """Play a due decision; execute commands that are there, or come before the next decision is due."""
+        if self._model is not None:
+            self._is_model_ready = self._model.attend() or (self._model.has_left and self._pages > 0)
         wait = self._wait()
         if wait is not None and wait <= 0:
             if self._due is not None:  # no haste to catch up after a decision that took long
@@ -234,6 +244,9 @@ class Session:
             self.film.close()
             self.film, self._is_paused, self._is_loading = Feed(), False, True
         self.table, self._game, self._policies = table, table.game, table.policies
+        self._model = next((bot for bot in table.players.values() if isinstance(bot, ModelBot)), None)
+        if self._model is not None:
+            self._model.sit(table.game, table.names, partial(self._inbox.put, None))
         panels = {**table.panels, "forecast": self._forecast}
         self.person = Person(table.seat, situation_of(table.game, table.seat), panels)
         self._recorder = Recorder(table.game, names=table.names, before=table.before)
@@ -244,7 +257,9 @@ class Session:
     def _wait(self) -> float | None:
         """Return the seconds to the next decision; None: there is none before a command."""
         person = self.person
-        stands = person.now.is_over or self._is_paused or not self._pages or self._is_loading
+        plays_alone = self._model is not None and not person.seat
+        is_halted = self._is_paused or self._is_loading if self._pages else not plays_alone
+        stands = person.now.is_over or is_halted or not self._is_model_ready
         is_awaited = self._pace is None and person.decides
         if stands or is_awaited:
             self._due = None
@@ -255,7 +270,9 @@ class Session:
 
     @property
     def _interval(self) -> float:
-        """Seconds from one decision to the next."""
+        """Seconds from one decision to the next; none where nobody watches."""
+        if not self._pages:
+            return 0
         # Where nobody decides any more, a game that waits for decisions plays 200 ticks a second.
         return self._game.config.decision_every / (self._pace or 200)
 

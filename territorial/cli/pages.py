@@ -81,12 +81,12 @@ def serve(parsed: argparse.Namespace, serving: Serving, danger: str, *, is_opene
     on this machine alone. ``is_opened``: the page is opened in a browser.
     """
     with serving:
-        _announce(parsed, serving.server)
-        if not serving.server.is_loopback:
-            LOG.warning("anyone who can reach this machine %s (%s)", danger, parsed.host)
-        if is_opened:
-            webbrowser.open(serving.url)
         try:
+            _announce(parsed, serving.server)
+            if not serving.server.is_loopback:
+                LOG.warning("anyone who can reach this machine %s (%s)", danger, parsed.host)
+            if is_opened:
+                webbrowser.open(serving.url)
             serving.wait()
         except KeyboardInterrupt:
             LOG.info("stopped")

@@ -1,6 +1,7 @@
 """``territorial play``: a person plays against bots and policies, in the browser."""
 
 import argparse
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from territorial._log import LOG
 from territorial.browser.commands import FASTEST, LEVELS, STEP
 from territorial.browser.film import write_film
 from territorial.browser.hosting import DEFAULT_LEVEL, DEFAULT_PACE, Hosted, Hosting, HostingError
+from territorial.browser.mcp import ModelBot
 from territorial.browser.web import write_page
 from territorial.cli import options, snapshots
 from territorial.cli.options import UsageError, blamed_on, explained, option_of
@@ -30,10 +32,17 @@ EXAMPLES = """\
   territorial play --spectate --pace 200      watch a game of bots
   territorial play --from FILE --tick 1600 --seat 7
   territorial play --page game.html           one file that plays by itself
+  territorial play --mcp --no-open            for a language model
   territorial play --no-open --port 9000      then ssh -L 9000:localhost:9000
 """
 
-_OPTIONS = {"config": "--num-players, --set", "opponents": "--opponent", "before": "--from"}
+MCP = "mcp"  # the opponent that is a language model
+_OPTIONS = {
+    "config": "--num-players, --set",
+    "opponents": "--opponent",
+    "before": "--from",
+    "spectate": "--spectate, --mcp",
+}
 """Options of fields of ``Hosting`` that have other names."""
 
 
@@ -54,7 +63,13 @@ def add_parser(verbs: Any) -> None:
         dest="opponents",
         help="player among the others: a bot, module:Class, style:FILE, net:FILE, program:FILE, "
         f"snapshot:NAME or checkpoint:FOLDER; repeat the option for more; {DEFAULT_FIELD} takes the seats "
-        "that are left",
+        f"that are left; the word {MCP} is a language model as with --mcp, and you play against it",
+    )
+    parser.add_argument(
+        "--mcp",
+        action="store_true",
+        help="a language model plays your seat by tools of the Model Context Protocol, on stdin and stdout, "
+        "and you watch",
     )
     parser.add_argument(
         "--advisor",
@@ -135,6 +150,8 @@ def run(parsed: argparse.Namespace) -> int:
         danger = "and gets this address, unencrypted as it is, can play your seat"
         serve(parsed, hosted, danger, is_opened=not parsed.no_open)
     reports = [f"replay of {ticks:,} ticks: {path}" for path, ticks in hosted.replays.items()]
+    for model in hosting.models:
+        model.client.close()
     # Results, which --quiet does not hide.
     LOG.warning("\n".join(reports) or "no replay: the game has not begun")
     return 0
@@ -152,21 +169,33 @@ def _write(parsed: argparse.Namespace) -> int:
 
 def hosting_of(parsed: argparse.Namespace) -> Hosting:
     """Return the games that the options describe."""
-    policies = dict[str, Any]()
-    for option, texts in (("--opponent", parsed.opponents), ("--advisor", [parsed.advisor or CHAMPION])):
+    policies, named = dict[str, Any](), [text for text in parsed.opponents if text != MCP]
+    for option, texts in (("--opponent", named), ("--advisor", [parsed.advisor or CHAMPION])):
         with blamed_on(option, SnapshotError):
             policies |= zip(texts, snapshots.players_of(parsed, texts), strict=True)
     config, before = options.fields_of(parsed), None
     if parsed.before is not None:
         with blamed_on("--from"):
             before = Replay.load(parsed.before)
-    same = ("level", "opponents", "advisor", "seat", "spectate", "pace", "seed", "save", "tick")
+    asked = ([MCP] if parsed.mcp else []) + parsed.opponents
+    model = ModelBot(*_pipes()) if MCP in asked else None
+    same = ("level", "advisor", "seat", "pace", "seed", "save", "tick")
     return Hosting(
         config=config,
         before=before,
+        opponents=[model if model is not None and text == MCP else text for text in asked],
+        spectate=parsed.spectate or parsed.mcp,
         policies={text: player for text, player in policies.items() if text != player},
         **{name: getattr(parsed, name) for name in same},
     )
+
+
+def _pipes() -> tuple[int, int]:
+    """Return stdin and stdout for messages alone: what others read is nothing, and they print to stderr."""
+    pipes = os.dup(0), os.dup(1)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    return pipes
 
 
 @contextmanager

@@ -30,6 +30,7 @@ from tests.browser.support import (
     tap,
     text_of,
 )
+from tests.play.mcp_clients import model_and_client
 from tests.play.sessions import FREE, NAMES, SMALL, now, wait_for
 
 pytestmark = pytest.mark.browser
@@ -578,6 +579,22 @@ def test_the_page_asks_its_own_server_alone(play):
     pass_tick(tab, lambda: tab.keyboard.press("h"))
     url = game.server.url
     assert {request.url for request in tab.requests()} == {url, f"{url}film", f"{url}seat", f"{url}act"}
+
+
+def test_a_page_shows_the_game_of_a_model(play, replay_of):
+    with model_and_client() as (model, client):
+        tab, game = play(
+            seat=0,
+            seats=(model, "novice", "turtle", "banker"),
+            names=("model", *NAMES[1:]),
+            players={"model": model},
+        )
+        assert text_of(tab, "#me b") == "You watch"
+        found = client.call("decide", target=FREE, percent=50, wait=5)
+        soon(tab, f"page.game.now.tick === {found['tick']} && page.seek(page.film.ticks.length - 1) !== null")
+        assert_soon(lambda: np.bincount(board_of(tab).ravel(), minlength=256)[:5].tolist(), found["land"])
+        assert found["land"][1] > 12
+        assert launches_of(replay_of(game)) == [(0, FREE, 512)]
 
 
 def test_spectators_watch_bots_and_can_pause(play):

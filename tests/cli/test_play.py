@@ -241,7 +241,7 @@ def test_a_page_plays_games_of_bots_and_refuses_all_others(done, tmp_path, monke
     assert (engine["person"], engine["card"]["seed"], list(engine["line_ups"])) == (1, "3", [""])
     assert engine["line_ups"][""]["seats"][:2] == ["agent", "mine-1"]
     for options, message in (
-        (["--spectate"], "argument --spectate: it must not be set"),
+        (["--spectate"], "argument --spectate, --mcp: it must not be set"),
         (["--opponent", "my_bot:Patient"], "argument --opponent: must be bots of rules and networks"),
         (["--page", "no/such.html"], "no"),
     ):

@@ -46,6 +46,18 @@ def is_there(pid):
     return not stat.rpartition(")")[2].startswith(" Z")
 
 
+def worker_of(path, main):
+    """Return the process that runs a program which noted itself, and that ``main`` started."""
+    until = time.monotonic() + 300
+    while time.monotonic() < until:
+        pids = path.with_name(f"{path.name}.pids").read_text().split()
+        found = subprocess.run(["ps", "-o", "ppid=", "-p", ",".join(pids)], capture_output=True, text=True)
+        parents = {int(pid) for pid in found.stdout.split()} - {main, 1, os.getpid()}
+        if parents:
+            return min(parents)
+    raise AssertionError("no worker runs a program")
+
+
 GREETINGS = {
     HANGS: f"did not answer within {PATIENCE} s; does it flush",
     ENDLESS: "more than 65,536 bytes|nobody had asked for",  # whether it writes before it is asked
@@ -122,9 +134,15 @@ def test_what_cannot_be_run_is_refused(tmp_path):
 
 @pytest.mark.parametrize("body", ["for line in lines(): say()", f"for line in lines(): {HANGS}"])
 @pytest.mark.parametrize(
-    ("processes", "ending"), [(1, signal.SIGINT), (2, signal.SIGINT), (2, signal.SIGKILL)]
+    ("processes", "ending", "whom"),
+    [
+        (1, signal.SIGINT, "main"),
+        (2, signal.SIGINT, "main"),
+        (2, signal.SIGKILL, "main"),
+        (2, signal.SIGKILL, "worker"),
+    ],
 )
-def test_no_process_is_left_when_a_match_is_ended(tmp_path, body, processes, ending):
+def test_no_process_is_left_when_a_match_is_ended(tmp_path, body, processes, ending, whom):
     path = program(tmp_path, f"{NOTES}{body}")
     code = (
         "import territorial; from territorial import GameConfig, match\n"
@@ -138,7 +156,10 @@ def test_no_process_is_left_when_a_match_is_ended(tmp_path, body, processes, end
             assert playing.poll() is None
             assert time.monotonic() < until
             time.sleep(0.05)
-        playing.send_signal(ending)
+        if whom == "main":
+            playing.send_signal(ending)
+        else:
+            os.kill(worker_of(path, playing.pid), ending)
         playing.wait(300)
         assert are_gone(path, 300)
     finally:
