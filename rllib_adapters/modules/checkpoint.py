@@ -31,7 +31,7 @@ class CheckpointPolicy(SnapshotPolicy):
     A copy of the weights lies in a temporary folder of this machine until the process ends.
 
     Args:
-        folder: what ``algorithm.save`` wrote, such as ``RUN/checkpoints/checkpoint-00000010/algorithm``.
+        folder: what ``algorithm.save_to_path`` wrote, such as ``RUN/checkpoints/checkpoint-N/algorithm``.
         module: name of a ``BoardModule`` or a ``PairModule``, or of a subclass; default "main".
 
     Raises:
@@ -87,7 +87,7 @@ def _read(folder: Path, given: str, name: str) -> tuple[Any, Mapping[str, Any]]:
             "of RLlib's old API stack" if (folder / "policies").is_dir() else "no checkpoint of an algorithm"
         )
         raise ValueError(
-            f"{str(folder)!r} is {what}; it must be what `algorithm.save` of the new stack wrote"
+            f"{str(folder)!r} is {what}; it must be what `algorithm.save_to_path` of the new stack wrote"
         )
     constructors = {path.parent.name: path for path in sorted(modules.glob("*/class_and_ctor_args.pkl"))}
     learning = [one for one in constructors if not one.startswith(POOL)]  # or pool_0

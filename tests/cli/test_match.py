@@ -161,11 +161,26 @@ def test_ratings_and_plots_name_the_extra_that_they_need(done, tmp_path, monkeyp
     assert "plots need matplotlib" in done(*common, "--plots", str(tmp_path / "plots"), code=2)[1]
 
 
-def test_snapshots_name_the_extra_that_they_need(done, tmp_path, monkeypatch):
-    for module in ("torch", "territorial.nets", "territorial.nets.players"):
+@pytest.mark.parametrize(
+    ("player", "missing", "message"),
+    [
+        (
+            "snapshot:a",
+            ("torch", "territorial.nets", "territorial.nets.players"),
+            "snapshots need PyTorch: pip install 'territorial-env[torch]'",
+        ),
+        (
+            "checkpoint:a",
+            ("rllib_adapters",),
+            "'checkpoint:a' needs RLlib: pip install 'territorial-env[rllib]'",
+        ),
+    ],
+)
+def test_policies_name_the_extra_that_they_need(done, tmp_path, monkeypatch, player, missing, message):
+    for module in missing:
         monkeypatch.setitem(sys.modules, module, None)
-    _, err = done("match", "--seats", "snapshot:a,turtle", "--store", str(tmp_path), *SMALL, code=2)
-    assert "snapshots need PyTorch: pip install 'territorial-env[torch]'" in err
+    _, err = done("match", "--seats", f"{player},turtle", "--store", str(tmp_path), *SMALL, code=2)
+    assert message in err
 
 
 def test_a_contest_on_a_map_of_ones_own_has_that_map_alone(result_of, tmp_path):

@@ -126,6 +126,7 @@ REFUSED = [
     ([*MATCH, "--records", "."], ["--records", "is a folder"]),
     ([*MATCH, "--plots", "/dev/null/plots"], ["--plots"]),
     ([*MATCH, "--set", "num_maps=2000"], ["num_maps"]),
+    (["demo", "--seats", "checkpoint:x"], ["the player 'checkpoint:x' is for matches", "it must be a bot"]),
     ([*MATCH, "--seats", "snapshot:main-1"], ["--store: 'snapshot:main-1' needs"]),
     ([*MATCH, "--seats", "snapshot:a", "--store", "nowhere"], ["--store: there is no folder 'nowhere'"]),
     ([*MATCH, "--architecture", "Mine"], ["--architecture", "'Mine' is not NAME=module:trunk"]),

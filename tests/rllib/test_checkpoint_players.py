@@ -141,7 +141,7 @@ def spoil(folder, what):
             {},
             "empty",
             "",
-            "'{}' is no checkpoint of an algorithm; it must be what `algorithm.save` of the new",
+            "'{}' is no checkpoint of an algorithm; it must be what `algorithm.save_to_path` of the new",
         ),
         ({}, "of the old stack", "", "'{}' is of RLlib's old API stack; it must be"),
         ({}, "whole", ":second", "module 'second' of the checkpoint '{}' is none that learns; .* are main$"),
