@@ -1,28 +1,53 @@
-"""RLlib algorithms that train a league: PPO, IMPALA and APPO."""
+"""RLlib algorithms that train a league: PPO, IMPALA, APPO and DQN."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.algorithms.appo import APPO, APPOConfig
+from ray.rllib.algorithms.dqn import DQN, DQNConfig
+from ray.rllib.algorithms.dqn.dqn import calculate_rr_weights
 from ray.rllib.algorithms.impala import IMPALA, IMPALAConfig
 from ray.rllib.algorithms.ppo import PPO, PPOConfig
+from ray.rllib.core.rl_module.apis import QNetAPI
+from ray.rllib.execution.rollout_ops import synchronous_parallel_sample
+from ray.rllib.utils.metrics import (
+    ENV_RUNNER_RESULTS,
+    ENV_RUNNER_SAMPLING_TIMER,
+    LEARNER_RESULTS,
+    LEARNER_UPDATE_TIMER,
+    NUM_ENV_STEPS_SAMPLED_LIFETIME,
+    REPLAY_BUFFER_ADD_DATA_TIMER,
+    REPLAY_BUFFER_SAMPLE_TIMER,
+    SYNCH_WORKER_WEIGHTS_TIMER,
+    TD_ERROR_KEY,
+    TIMERS,
+)
 
 from rllib_adapters.curriculum import apply_settings, go_over
-from rllib_adapters.envs.env_config import EnvConfig
+from rllib_adapters.envs.env_config import EnvConfig, learners_of, parts_of
 from rllib_adapters.league.algorithm import LeagueAlgorithm, keep_batches_equal
 from rllib_adapters.league.algorithm_config import check_targets, converted
 from rllib_adapters.league.control import set_league
 from rllib_adapters.learning.algorithm_config import TerritorialConfig
 from rllib_adapters.learning.learners import (
     TerritorialAPPOLearner,
+    TerritorialDQNLearner,
     TerritorialIMPALALearner,
     TerritorialPPOLearner,
 )
+from rllib_adapters.learning.replay import ReplayBuffer
+from rllib_adapters.modules.action_values import QPairModule
 from rllib_adapters.sampling.runner import StockEnvRunner, TerritorialEnvRunner
+from territorial.config.validation import finite_number, one_of, whole_number
+from territorial.envs.forms import GameSizes
+from territorial.files.bounded import check_fields
+from territorial.files.room import check_room
+from territorial.memory.predict import replay_bytes
 
 GAMES = "games"
 """The part of an algorithm's state that has the ``env_config`` of the games it plays."""
@@ -70,6 +95,60 @@ class TerritorialIMPALA(TerritorialAlgorithm, IMPALA):
 
 class TerritorialAPPO(TerritorialAlgorithm, APPO):
     """Asynchronous PPO for these games."""
+
+
+class TerritorialDQN(TerritorialAlgorithm, DQN):
+    """DQN for these games, whose rows are agent steps of a ``ReplayBuffer``.
+
+    The buffer is not part of checkpoints. An algorithm that goes on from one fills it again, and learns once
+    it has ``num_steps_sampled_before_learning_starts``, which are agent steps.
+    """
+
+    def _create_local_replay_buffer_if_necessary(self, config: Any) -> ReplayBuffer:
+        """Return the buffer; overrides ``Algorithm._create_local_replay_buffer_if_necessary``."""
+        capacity, alpha, _ = self.config.replay
+        return ReplayBuffer(capacity, alpha, self.config.seed)
+
+    def training_step(self) -> None:
+        """Play, store what was played, and learn from what is stored; called by RLlib."""
+        config, metrics, buffer = self.config, self.metrics, self.local_replay_buffer
+        samples, updates = calculate_rr_weights(config)
+        for _ in range(samples):
+            with metrics.log_time((TIMERS, ENV_RUNNER_SAMPLING_TIMER)):
+                episodes, results = synchronous_parallel_sample(
+                    worker_set=self.env_runner_group,
+                    sample_timeout_s=config.sample_timeout_s,
+                    _uses_new_env_runners=True,
+                    _return_metrics=True,
+                )
+            metrics.aggregate(results, key=ENV_RUNNER_RESULTS)
+            with metrics.log_time((TIMERS, REPLAY_BUFFER_ADD_DATA_TIMER)):
+                buffer.add(episodes)
+        if len(buffer) < max(1, config.num_steps_sampled_before_learning_starts):
+            return
+        for _ in range(updates):
+            self._learn(metrics.peek((ENV_RUNNER_RESULTS, NUM_ENV_STEPS_SAMPLED_LIFETIME)))
+        with metrics.log_time((TIMERS, SYNCH_WORKER_WEIGHTS_TIMER)):
+            self.env_runner_group.sync_weights(
+                from_worker_or_learner_group=self.learner_group,
+                policies=list(buffer.modules),
+                inference_only=True,
+            )
+
+    def _learn(self, steps: int) -> None:
+        """Make an update after so many steps of all games."""
+        config, metrics, buffer = self.config, self.metrics, self.local_replay_buffer
+        with metrics.log_time((TIMERS, REPLAY_BUFFER_SAMPLE_TIMER)):
+            batch = buffer.sample(
+                config.total_train_batch_size, config.n_step, config.gamma, config.replay.beta
+            )
+        with metrics.log_time((TIMERS, LEARNER_UPDATE_TIMER)):
+            (result,) = self.learner_group.update(
+                batch=batch, timesteps={NUM_ENV_STEPS_SAMPLED_LIFETIME: steps}
+            )
+        errors = {name: result[name].pop(TD_ERROR_KEY).peek() for name in buffer.modules}
+        buffer.update_priorities({name: np.concatenate(own) for name, own in errors.items()})
+        metrics.aggregate([result], key=LEARNER_RESULTS)
 
 
 class TerritorialPPOConfig(TerritorialConfig, PPOConfig):
@@ -144,10 +223,94 @@ class TerritorialAPPOConfig(TerritorialIMPALAConfig, APPOConfig):
             )
 
 
+BUFFERS = ("PrioritizedEpisodeReplayBuffer", "MultiAgentPrioritizedEpisodeReplayBuffer")
+"""RLlib's buffers by priority, in whose place a ``ReplayBuffer`` comes."""
+
+
+class Replay(NamedTuple):
+    """The entries of ``replay_buffer_config`` that count, with RLlib's defaults."""
+
+    capacity: int = 50_000
+    """Agent steps of each module that learns."""
+    alpha: float = 0.6
+    beta: float = 0.4
+
+
+class TerritorialDQNConfig(TerritorialConfig, DQNConfig):
+    """The configuration of ``TerritorialDQN``, whose ``replay_buffer_config`` has what ``Replay`` names."""
+
+    algorithm = TerritorialDQN
+    runners = tuple(RUNNERS.values())
+    learner = TerritorialDQNLearner
+    modules: ClassVar[Mapping[str, type]] = {QPairModule.reads: QPairModule}
+
+    @property
+    def replay(self) -> Replay:
+        """The settings of the buffer."""
+        own = self.replay_buffer_config
+        return Replay(**{name: own[name] for name in Replay._fields if name in own})
+
+    def check_batches(self) -> None:
+        """Raise ValueError for what DQN cannot learn from or with; MemoryError for a buffer without room."""
+        options, learning = EnvConfig.from_config(self.env_config), self.learning_options
+        bytes_of_step = sum(self._check_learner(options, name) for name in learners_of(options.table))
+        for setting, value, wanted, reason in (
+            ("num_learners", self.num_learners, 0, "one process fills the buffer and learns from it"),
+            ("num_atoms", self.num_atoms, 1, "a module has one value for each action"),
+            ("minibatch_size", self.minibatch_size, None, "an update is of one train batch"),
+            ("store_buffer_in_checkpoints", self.store_buffer_in_checkpoints, False, "it is filled again"),
+            ("learner_connector", self._learner_connector, None, "rows come from the buffer as they are"),
+            ("episodes_to_numpy", self.episodes_to_numpy, True, "the buffer stores arrays"),
+            ("share", learning.share, 1, "rows are drawn by priority already"),
+            ("held_rows", learning.held_rows, True, "there are no advantages that look through them"),
+        ):
+            if value != wanted:
+                raise ValueError(f"{setting} is {value!r}; with DQN it must be {wanted!r}, as {reason}")
+        whole_number("n_step", self.n_step, 1)
+        least = 2 * self.num_steps_sampled_before_learning_starts  # a step has two observations at most
+        capacity = whole_number("capacity of replay_buffer_config", self.replay.capacity, max(2, least))
+        check_fields("replay_buffer_config", self.replay_buffer_config, (), ("type", *Replay._fields))
+        one_of("the type of replay_buffer_config", self.replay_buffer_config.get("type"), BUFFERS)
+        for name in ("alpha", "beta"):
+            finite_number(f"{name} of replay_buffer_config", getattr(self.replay, name), 0)
+        check_room("the steps in the replay buffer", capacity * bytes_of_step, "use a smaller capacity")
+
+    def _check_learner(self, options: EnvConfig, name: str) -> int:
+        """Return the bytes of a step of a learner in the buffer; ValueError if DQN cannot learn from it."""
+        form = options.form_of(name)
+        if parts_of(form)[0].shared:
+            raise ValueError(
+                f"obs of {name!r} is {form!r}; with DQN it must be 'pairs', as the replay buffer would keep a "
+                "copy of the boards for every agent and step"
+            )
+        own = options.options_of(form)
+        if own.format(options.config).shape:
+            raise ValueError(
+                f"action_format of {name!r} is {own.action_format!r}; with DQN it must be 'pairs', whose "
+                "actions are one number, as each action needs a value"
+            )
+        kind = self._rl_module_spec.rl_module_specs[name].module_class
+        if not issubclass(kind, QNetAPI):
+            raise ValueError(
+                f"the module of {name!r} is a {kind.__name__}; with DQN it must be a QNetAPI and a "
+                "TargetNetworkAPI of RLlib's, as a QPairModule is"
+            )
+        return replay_bytes(own.form(GameSizes(options.config, options.layout)))
+
+    def get_multi_rl_module_spec(self, **kwargs: Any) -> Any:
+        """Return the specs of all modules, those that learn with ``epsilon``; called by RLlib."""
+        found = super().get_multi_rl_module_spec(**kwargs)
+        for spec in found.rl_module_specs.values():
+            if issubclass(spec.module_class, QNetAPI):
+                spec.model_config = {**spec.model_config, "epsilon": self.epsilon}
+        return found
+
+
 CONFIGS: dict[type, type[TerritorialConfig]] = {
     PPOConfig: TerritorialPPOConfig,
     IMPALAConfig: TerritorialIMPALAConfig,
     APPOConfig: TerritorialAPPOConfig,
+    DQNConfig: TerritorialDQNConfig,
 }
 """The configurations of this package by those of RLlib that they extend."""
 

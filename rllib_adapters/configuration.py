@@ -119,7 +119,7 @@ def configure(
         name: RLModuleSpec(
             module_class=kind, model_config={**settings_of(options, learner=name, **settings), **own}
         )
-        for name, (kind, own) in _trainables(options, module).items()
+        for name, (kind, own) in _trainables(config, options, module).items()
     }
     learning = list(specs)
     if draws_snapshots(options.table):
@@ -213,11 +213,14 @@ def start_with(algorithm: Algorithm, path: str) -> None:
 
 
 def _trainables(
-    options: EnvConfig, module: Trainable | Mapping[str, Trainable] | None
+    config: TerritorialConfig, options: EnvConfig, module: Trainable | Mapping[str, Trainable] | None
 ) -> dict[str, tuple[type[RLModule], Mapping[str, Any]]]:
     """Return the class and the settings of every module that learns, in the order of the league."""
     names = learners_of(options.table)
-    one = {name: default_of(options.form_of(name)) for name in names} if module is None else module
+    one = module
+    if module is None:
+        forms = {name: options.form_of(name) for name in names}
+        one = {name: config.modules.get(form) or default_of(form) for name, form in forms.items()}
     given: Mapping[str, Trainable] = one if isinstance(one, Mapping) else dict.fromkeys(names, one)
     if set(given) != set(names):
         raise ValueError(
