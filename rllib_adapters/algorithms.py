@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
@@ -15,15 +16,13 @@ from ray.rllib.algorithms.impala import IMPALA, IMPALAConfig
 from ray.rllib.algorithms.ppo import PPO, PPOConfig
 from ray.rllib.core.rl_module.apis import QNetAPI
 from ray.rllib.execution.rollout_ops import synchronous_parallel_sample
+from ray.rllib.policy.sample_batch import MultiAgentBatch, SampleBatch
 from ray.rllib.utils.metrics import (
     ENV_RUNNER_RESULTS,
     ENV_RUNNER_SAMPLING_TIMER,
     LEARNER_RESULTS,
     LEARNER_UPDATE_TIMER,
     NUM_ENV_STEPS_SAMPLED_LIFETIME,
-    REPLAY_BUFFER_ADD_DATA_TIMER,
-    REPLAY_BUFFER_SAMPLE_TIMER,
-    SYNCH_WORKER_WEIGHTS_TIMER,
     TD_ERROR_KEY,
     TIMERS,
 )
@@ -98,20 +97,22 @@ class TerritorialAPPO(TerritorialAlgorithm, APPO):
 
 
 class TerritorialDQN(TerritorialAlgorithm, DQN):
-    """DQN for these games, whose rows are agent steps of a ``ReplayBuffer``.
+    """DQN for these games, whose rows are agent steps in a ``ReplayBuffer`` of each module.
 
-    The buffer is not part of checkpoints. An algorithm that goes on from one fills it again, and learns once
-    it has ``num_steps_sampled_before_learning_starts``, which are agent steps.
+    Buffers are no part of checkpoints. An algorithm that goes on from one fills them again, and learns once
+    they have ``num_steps_sampled_before_learning_starts``, which are agent steps.
     """
 
-    def _create_local_replay_buffer_if_necessary(self, config: Any) -> ReplayBuffer:
-        """Return the buffer; overrides ``Algorithm._create_local_replay_buffer_if_necessary``."""
-        capacity, alpha, _ = self.config.replay
-        return ReplayBuffer(capacity, alpha, self.config.seed)
+    local_replay_buffer: dict[str, ReplayBuffer]
+
+    def _create_local_replay_buffer_if_necessary(self, config: Any) -> Any:
+        """Return no buffer yet; overrides ``Algorithm._create_local_replay_buffer_if_necessary``."""
+        own = self.config.replay_buffer_config
+        return defaultdict(lambda: ReplayBuffer(own["capacity"], own["alpha"], self.config.seed))
 
     def training_step(self) -> None:
         """Play, store what was played, and learn from what is stored; called by RLlib."""
-        config, metrics, buffer = self.config, self.metrics, self.local_replay_buffer
+        config, metrics, buffers = self.config, self.metrics, self.local_replay_buffer
         samples, updates = calculate_rr_weights(config)
         for _ in range(samples):
             with metrics.log_time((TIMERS, ENV_RUNNER_SAMPLING_TIMER)):
@@ -122,33 +123,28 @@ class TerritorialDQN(TerritorialAlgorithm, DQN):
                     _return_metrics=True,
                 )
             metrics.aggregate(results, key=ENV_RUNNER_RESULTS)
-            with metrics.log_time((TIMERS, REPLAY_BUFFER_ADD_DATA_TIMER)):
-                buffer.add(episodes)
-        if len(buffer) < max(1, config.num_steps_sampled_before_learning_starts):
+            for own in (own for episode in episodes for own in episode.agent_episodes.values()):
+                buffers[own.module_id].add(own)
+        if sum(map(len, buffers.values())) < max(1, config.num_steps_sampled_before_learning_starts):
             return
         for _ in range(updates):
-            self._learn(metrics.peek((ENV_RUNNER_RESULTS, NUM_ENV_STEPS_SAMPLED_LIFETIME)))
-        with metrics.log_time((TIMERS, SYNCH_WORKER_WEIGHTS_TIMER)):
-            self.env_runner_group.sync_weights(
-                from_worker_or_learner_group=self.learner_group,
-                policies=list(buffer.modules),
-                inference_only=True,
-            )
+            with metrics.log_time((TIMERS, LEARNER_UPDATE_TIMER)):
+                self._learn()
+        self.env_runner_group.sync_weights(
+            from_worker_or_learner_group=self.learner_group, policies=list(buffers), inference_only=True
+        )
 
-    def _learn(self, steps: int) -> None:
-        """Make an update after so many steps of all games."""
-        config, metrics, buffer = self.config, self.metrics, self.local_replay_buffer
-        with metrics.log_time((TIMERS, REPLAY_BUFFER_SAMPLE_TIMER)):
-            batch = buffer.sample(
-                config.total_train_batch_size, config.n_step, config.gamma, config.replay.beta
-            )
-        with metrics.log_time((TIMERS, LEARNER_UPDATE_TIMER)):
-            (result,) = self.learner_group.update(
-                batch=batch, timesteps={NUM_ENV_STEPS_SAMPLED_LIFETIME: steps}
-            )
-        errors = {name: result[name].pop(TD_ERROR_KEY).peek() for name in buffer.modules}
-        buffer.update_priorities({name: np.concatenate(own) for name, own in errors.items()})
-        metrics.aggregate([result], key=LEARNER_RESULTS)
+    def _learn(self) -> None:
+        """Make an update of the steps that every buffer draws."""
+        config, buffers = self.config, self.local_replay_buffer
+        count, beta = config.total_train_batch_size, config.replay_buffer_config["beta"]
+        rows = {name: one.sample(count, config.n_step, config.gamma, beta) for name, one in buffers.items()}
+        batch = MultiAgentBatch({name: SampleBatch(own) for name, own in rows.items()}, env_steps=count)
+        steps = self.metrics.peek((ENV_RUNNER_RESULTS, NUM_ENV_STEPS_SAMPLED_LIFETIME))
+        (found,) = self.learner_group.update(batch=batch, timesteps={NUM_ENV_STEPS_SAMPLED_LIFETIME: steps})
+        for name, buffer in buffers.items():
+            buffer.update_priorities(np.concatenate(found[name].pop(TD_ERROR_KEY).peek()))
+        self.metrics.aggregate([found], key=LEARNER_RESULTS)
 
 
 class TerritorialPPOConfig(TerritorialConfig, PPOConfig):
@@ -223,39 +219,27 @@ class TerritorialAPPOConfig(TerritorialIMPALAConfig, APPOConfig):
             )
 
 
-BUFFERS = ("PrioritizedEpisodeReplayBuffer", "MultiAgentPrioritizedEpisodeReplayBuffer")
-"""RLlib's buffers by priority, in whose place a ``ReplayBuffer`` comes."""
-
-
-class Replay(NamedTuple):
-    """The entries of ``replay_buffer_config`` that count, with RLlib's defaults."""
-
-    capacity: int = 50_000
-    """Agent steps of each module that learns."""
-    alpha: float = 0.6
-    beta: float = 0.4
+BUFFER = {"type": "PrioritizedEpisodeReplayBuffer", "capacity": 50_000, "alpha": 0.6, "beta": 0.4}
+"""RLlib's ``replay_buffer_config``; a ``ReplayBuffer`` takes the place of that type."""
 
 
 class TerritorialDQNConfig(TerritorialConfig, DQNConfig):
-    """The configuration of ``TerritorialDQN``, whose ``replay_buffer_config`` has what ``Replay`` names."""
+    """The configuration of ``TerritorialDQN``.
+
+    The ``capacity`` of ``replay_buffer_config`` counts agent steps of each module that learns.
+    """
 
     algorithm = TerritorialDQN
     runners = tuple(RUNNERS.values())
     learner = TerritorialDQNLearner
     modules: ClassVar[Mapping[str, type]] = {QPairModule.reads: QPairModule}
 
-    @property
-    def replay(self) -> Replay:
-        """The settings of the buffer."""
-        own = self.replay_buffer_config
-        return Replay(**{name: own[name] for name in Replay._fields if name in own})
-
     def check_batches(self) -> None:
         """Raise ValueError for what DQN cannot learn from or with; MemoryError for a buffer without room."""
         options, learning = EnvConfig.from_config(self.env_config), self.learning_options
         bytes_of_step = sum(self._check_learner(options, name) for name in learners_of(options.table))
         for setting, value, wanted, reason in (
-            ("num_learners", self.num_learners, 0, "one process fills the buffer and learns from it"),
+            ("num_learners", max(self.num_learners, 1), 1, "batches from a buffer are not divided"),
             ("num_atoms", self.num_atoms, 1, "a module has one value for each action"),
             ("minibatch_size", self.minibatch_size, None, "an update is of one train batch"),
             ("store_buffer_in_checkpoints", self.store_buffer_in_checkpoints, False, "it is filled again"),
@@ -267,12 +251,13 @@ class TerritorialDQNConfig(TerritorialConfig, DQNConfig):
             if value != wanted:
                 raise ValueError(f"{setting} is {value!r}; with DQN it must be {wanted!r}, as {reason}")
         whole_number("n_step", self.n_step, 1)
-        least = 2 * self.num_steps_sampled_before_learning_starts  # a step has two observations at most
-        capacity = whole_number("capacity of replay_buffer_config", self.replay.capacity, max(2, least))
-        check_fields("replay_buffer_config", self.replay_buffer_config, (), ("type", *Replay._fields))
-        one_of("the type of replay_buffer_config", self.replay_buffer_config.get("type"), BUFFERS)
+        own = self.replay_buffer_config
+        check_fields("replay_buffer_config", own, BUFFER)
+        one_of("the type of replay_buffer_config", own["type"], (BUFFER["type"],))
         for name in ("alpha", "beta"):
-            finite_number(f"{name} of replay_buffer_config", getattr(self.replay, name), 0)
+            finite_number(f"{name} of replay_buffer_config", own[name], 0, 1)
+        least = 2 * self.num_steps_sampled_before_learning_starts  # a step has two observations at most
+        capacity = whole_number("capacity of replay_buffer_config", own["capacity"], max(2, least))
         check_room("the steps in the replay buffer", capacity * bytes_of_step, "use a smaller capacity")
 
     def _check_learner(self, options: EnvConfig, name: str) -> int:

@@ -14,7 +14,6 @@ from ray.rllib.utils.schedules.scheduler import Scheduler
 from torch import Tensor, nn
 
 from rllib_adapters.modules.pairs import PairModule
-from territorial.config.validation import finite_number
 from territorial.league import Manifest
 from territorial.nets.pair_policy import PairPolicy, epsilon_greedy, flat_mask
 
@@ -22,16 +21,8 @@ from territorial.nets.pair_policy import PairPolicy, epsilon_greedy, flat_mask
 class QPairModule(QNetAPI, PairModule):
     """Learns what each action is worth, by ``PairPolicy.action_values``, and plays the best one.
 
-    When it explores, it plays any legal action by chance, as often as DQN's ``epsilon`` says. Its snapshots
-    are those of a ``PairModule`` that plays the best action: in the engine, too.
-
-    The entries of ``model_config`` are those of a ``PairModule``, and:
-
-    Args:
-        epsilon: as in DQN's ``training(epsilon=...)``, which sets it.
-        frozen_epsilon: how often its snapshots play any legal action, 0 to 1; default 0. With more than 0,
-            they play in the pool and not in the engine.
-
+    When it explores, it plays any legal action by chance, as often as ``epsilon`` of DQN says, which is an
+    entry of its ``model_config`` beside those of a ``PairModule``. Its snapshots always play the best action.
     """
 
     temperature: ClassVar[int] = 0
@@ -45,53 +36,37 @@ class QPairModule(QNetAPI, PairModule):
 
     @classmethod
     def manifest(cls, model_config: Mapping[str, Any], **metadata: Any) -> Manifest:
-        """Return the manifest of snapshots of a module with ``model_config``, which plays any games."""
+        """Return the manifest of snapshots of a module with ``model_config``, which play any games."""
         found = super().manifest(model_config, **metadata)
-        return dataclasses.replace(found, settings={**found.settings, "epsilon": _frozen(model_config)})
-
-    @classmethod
-    def engine_network(
-        cls, model_config: Mapping[str, Any], weights: Mapping[str, Any], env_config: Mapping[str, Any]
-    ) -> list[bytes | memoryview] | str:
-        """Return the pieces of the engine's file of a network, or the reason why it has none."""
-        epsilon = _frozen(model_config)
-        if epsilon:
-            return f"its frozen_epsilon is {epsilon}; the engine plays only the best action, which is 0"
-        return super().engine_network(model_config, weights, env_config)
+        return dataclasses.replace(found, settings={**found.settings, "epsilon": 0.0})
 
     def setup(self) -> None:
         """Build the network; called by RLlib."""
         super().setup()
-        _frozen(self.model_config)
         self._epsilon = Scheduler(self.model_config.get("epsilon", 0.0), framework="torch")
 
-    def compute_q_values(self, batch: dict[str, Any]) -> dict[str, Tensor]:
-        """Return what each action is worth, float32 (N, 1 + 10 C); called by RLlib."""
-        return {QF_PREDS: self._values(self.policy, batch[Columns.OBS])}
-
-    def forward_target(self, batch: dict[str, Any]) -> dict[str, Tensor]:
-        """Return the same by the copy of the network; called by RLlib."""
-        with torch.no_grad():
-            return {QF_PREDS: self._values(self.target_policy, batch[Columns.OBS])}
-
-    def _values(self, policy: Any, seen: Mapping[str, Tensor]) -> Tensor:
+    def compute_q_values(
+        self, batch: Mapping[str, Any], policy: PairPolicy | None = None
+    ) -> dict[str, Tensor]:
+        """Return what each action is worth, float32 (N, 1 + 10 C), by a copy of the network or by itself."""
+        seen = batch[Columns.OBS]
         mask = flat_mask(seen["action_mask"], seen["pairs"].shape[1])
-        values: Tensor = policy.action_values(seen["own"], seen["pairs"], mask)
-        return values
+        return {QF_PREDS: (policy or self.policy).action_values(seen["own"], seen["pairs"], mask)}
+
+    def forward_target(self, batch: Mapping[str, Any]) -> dict[str, Tensor]:
+        """Return what each action is worth by the copy of the network; called by RLlib."""
+        return self.compute_q_values(batch, self.target_policy)
 
     def _forward(self, batch: dict[str, Any], **_: Any) -> dict[str, Tensor]:
         """Return what DQN's loss is computed of; overrides ``RLModule._forward``."""
         following = {Columns.OBS: batch[Columns.NEXT_OBS]}
-        with torch.no_grad():  # they say which action is the best one, and nothing else
-            best = self.compute_q_values(following)[QF_PREDS]
-        return {
-            **self.compute_q_values(batch),
-            QF_NEXT_PREDS: best,
-            QF_TARGET_NEXT_PREDS: self.forward_target(following)[QF_PREDS],
-        }
+        with torch.no_grad():  # the loss takes from the first which action is the best one, and no more
+            best, target = self.compute_q_values(following), self.forward_target(following)
+        now = self.compute_q_values(batch)
+        return {**now, QF_NEXT_PREDS: best[QF_PREDS], QF_TARGET_NEXT_PREDS: target[QF_PREDS]}
 
     def _forward_exploration(self, batch: dict[str, Any], t: int = 0, **_: Any) -> dict[str, Any]:
-        """Return actions at step ``t`` of all games; overrides ``RLModule._forward_exploration``."""
+        """Return actions after ``t`` steps of all games; overrides ``RLModule._forward_exploration``."""
         self._epsilon.update(t)
         return self._act(batch, float(self._epsilon.get_current_value()))
 
@@ -103,7 +78,3 @@ class QPairModule(QNetAPI, PairModule):
         with torch.no_grad():
             logits, _ = self.read(self.policy, batch)
             return {Columns.ACTIONS: epsilon_greedy(logits, epsilon).multinomial(1)[:, 0]}
-
-
-def _frozen(model_config: Mapping[str, Any]) -> float:
-    return finite_number("frozen_epsilon", model_config.get("frozen_epsilon", 0.0), 0, 1)

@@ -184,13 +184,6 @@ def replay_bytes(form: Form) -> int:
     return form.game_bytes + form.agent_bytes + mask + REPLAYED
 
 
-def _replay(setup: Setup, seen: Mapping[Form, int]) -> list[Item]:
-    """Return what a replay buffer takes, once it is full."""
-    step = sum(count * replay_bytes(form) for form, count in seen.items()) // setup.agent_seats
-    why = f"{setup.replay:,} agent steps x {step:,} bytes"
-    return [Item("replay buffer", ("driver",), "training", setup.replay * step, why)] if setup.replay else []
-
-
 def _new_stack(setup: Setup, seen: Mapping[Form, int]) -> list[Item]:
     """Return what a league takes in which so many agents of a game observe each form."""
     observes, frame = not all(form.reads_games for form in seen), sum(form.game_bytes for form in seen)
@@ -206,6 +199,8 @@ def _new_stack(setup: Setup, seen: Mapping[Form, int]) -> list[Item]:
     if not setup.env_runners:
         players = ("driver",)
     weights = setup.parameters * FLOAT
+    stored = sum(count * replay_bytes(form) for form, count in seen.items()) // setup.agent_seats
+    replay, of_steps = setup.replay * stored, f"{setup.replay:,} agent steps x {stored:,} bytes"
     return [
         Item("engine", players, "built", COMPILED, "compiled code"),
         Item(
@@ -244,5 +239,5 @@ def _new_stack(setup: Setup, seen: Mapping[Form, int]) -> list[Item]:
             learner,
             sum(count * form.row_bytes for form, count in seen.items()) // setup.agent_seats,
         ),
-        *_replay(setup, seen),
+        *([Item("replay buffer", ("driver",), "training", replay, of_steps)] if replay else []),
     ]

@@ -78,10 +78,11 @@ class PairPolicy(PairNetwork):
         return torch.where(is_legal, logits, MASKED), found.values
 
     def action_values(self, own: Tensor, pairs: Tensor, action_mask: Tensor) -> Tensor:
-        """Return float32 (B, 1 + 10 C): what each action is worth by the same layers, ``MASKED`` if not legal.
+        """Return float32 (B, 1 + 10 C): what each action is worth, ``MASKED`` where it is not legal.
 
-        It is the value of the state plus the logit of the target, less what the fraction falls short of the
-        best one against it. So :meth:`greedy` chooses the action that is worth most, and so does the engine.
+        A policy that learns values instead of probabilities reads the same layers so: the value of the state,
+        plus the logit of the target, less by how much the fraction's logit is below that of the best fraction
+        against it. So :meth:`greedy`, and the engine at temperature 0, choose the action that is worth most.
         Arguments are those of ``forward``.
         """
         found = self.choices(own, pairs)
@@ -246,7 +247,7 @@ def make_pair_rows(
 
 
 def epsilon_greedy(logits: Tensor, epsilon: float) -> Tensor:
-    """Return float32 (N, 1 + 10 C): the probabilities of the best action, and of any legal one by ``epsilon``.
+    """Return float32 (N, 1 + 10 C): the probabilities of any legal action by ``epsilon``, else the best.
 
     ``logits``: as ``PairPolicy.forward`` returns them.
     """
