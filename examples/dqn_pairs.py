@@ -82,9 +82,8 @@ def trained(make: Any, path: Path, minutes: float, temperature: float) -> Networ
     algorithm, last = config.build_algo(), time.process_time() + 60 * minutes
     while time.process_time() < last:
         found = algorithm.train()["env_runners"]
-        print(
-            f"{make.__name__} {found['num_env_steps_sampled_lifetime']:,.0f} steps: place {found['place']:.2f}"
-        )
+        steps = found["num_env_steps_sampled_lifetime"]
+        print(f"{make.__name__}, {steps:,.0f} steps: place {found['place']:.2f}", flush=True)
     policy_of(algorithm).export(
         path, interval=GAME.decision_every * REPEAT, temperature=temperature, least_equal=0.9
     )
@@ -101,7 +100,7 @@ def main() -> territorial.Evaluation:
     parsed = parser.parse_args()
     torch.set_num_threads(1)
     ray.init(num_cpus=1, include_dashboard=False)
-    players = {
+    players: dict[str, Network | PythonBot] = {
         make.__name__: trained(make, parsed.folder / f"{make.__name__}.safetensors", parsed.minutes, warmth)
         for make, warmth in ((dqn, 0.0), (ppo, 1.0))
     }

@@ -219,8 +219,8 @@ class TerritorialAPPOConfig(TerritorialIMPALAConfig, APPOConfig):
             )
 
 
-BUFFER = {"type": "PrioritizedEpisodeReplayBuffer", "capacity": 50_000, "alpha": 0.6, "beta": 0.4}
-"""RLlib's ``replay_buffer_config``; a ``ReplayBuffer`` takes the place of that type."""
+BUFFER = "PrioritizedEpisodeReplayBuffer"
+"""The type of RLlib's default, in whose place a ``ReplayBuffer`` comes."""
 
 
 class TerritorialDQNConfig(TerritorialConfig, DQNConfig):
@@ -252,8 +252,8 @@ class TerritorialDQNConfig(TerritorialConfig, DQNConfig):
                 raise ValueError(f"{setting} is {value!r}; with DQN it must be {wanted!r}, as {reason}")
         whole_number("n_step", self.n_step, 1)
         own = self.replay_buffer_config
-        check_fields("replay_buffer_config", own, BUFFER)
-        one_of("the type of replay_buffer_config", own["type"], (BUFFER["type"],))
+        check_fields("replay_buffer_config", own, ("type", "capacity", "alpha", "beta"))
+        one_of("the type of replay_buffer_config", own["type"], (BUFFER,))
         for name in ("alpha", "beta"):
             finite_number(f"{name} of replay_buffer_config", own[name], 0, 1)
         least = 2 * self.num_steps_sampled_before_learning_starts  # a step has two observations at most
@@ -265,8 +265,8 @@ class TerritorialDQNConfig(TerritorialConfig, DQNConfig):
         form = options.form_of(name)
         if parts_of(form)[0].shared:
             raise ValueError(
-                f"obs of {name!r} is {form!r}; with DQN it must be 'pairs', as the replay buffer would keep a "
-                "copy of the boards for every agent and step"
+                f"obs of {name!r} is {form!r}; with DQN it must be 'pairs', as the replay buffer would keep "
+                "a copy of the boards for every agent and step"
             )
         own = options.options_of(form)
         if own.format(options.config).shape:

@@ -217,11 +217,10 @@ def _trainables(
 ) -> dict[str, tuple[type[RLModule], Mapping[str, Any]]]:
     """Return the class and the settings of every module that learns, in the order of the league."""
     names = learners_of(options.table)
-    one = module
     if module is None:
         forms = {name: options.form_of(name) for name in names}
-        one = {name: config.modules.get(form) or default_of(form) for name, form in forms.items()}
-    given: Mapping[str, Trainable] = one if isinstance(one, Mapping) else dict.fromkeys(names, one)
+        module = {name: config.modules.get(form) or default_of(form) for name, form in forms.items()}
+    given: Mapping[str, Trainable] = module if isinstance(module, Mapping) else dict.fromkeys(names, module)
     if set(given) != set(names):
         raise ValueError(
             f"the modules are {', '.join(sorted(given))}; the learners of the league are "

@@ -48,8 +48,8 @@ class ReplayBuffer:
         """Store a piece of an agent's episode, which may go on an earlier one; if it has no room, its end."""
         steps = min(len(own), self.capacity - 1)
         oldest = self._count + steps - self.capacity  # once these are stored
-        before = self._open.pop(own.id_, None)
-        goes_on = before is not None and before >= oldest and steps == len(own)
+        before = self._open.pop(own.id_, -self.capacity)
+        goes_on = before >= max(oldest, 0) and steps == len(own)
         new = self._write(own.get_observations(), steps + (not goes_on))
         numbers = np.append(before, new) if goes_on else new
         at = numbers[:-1] % self.capacity
