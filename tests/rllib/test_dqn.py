@@ -14,7 +14,6 @@ from ray.rllib.policy.sample_batch import MultiAgentBatch, SampleBatch
 import territorial
 from rllib_adapters import configure, configure_league
 from rllib_adapters.learning.replay import ReplayBuffer
-from rllib_adapters.modules.action_values import QPairModule
 from rllib_adapters.modules.pairs import PairModule
 from territorial import GameConfig
 from territorial.memory.predict import predict
