@@ -63,7 +63,7 @@ def configure(
     what they need, and ``episodes_to_numpy=False``. Callbacks are the caller's alone.
 
     Args:
-        config: the configuration of PPO, IMPALA or APPO, such as ``PPOConfig()``; it is copied.
+        config: the configuration of PPO, IMPALA, APPO or DQN, such as ``PPOConfig()``; it is copied.
         env_config: a dict of entries of :class:`~rllib_adapters.envs.env_config.EnvConfig`, which says what
             each of them means; default None: the default of each.
             Only two are set here unless they are given: ``end_when`` is "no_agents", as no more is learned
@@ -72,7 +72,8 @@ def configure(
         module: the class of the modules that learn, one for each ``trainable`` of the league, which plays and
             learns for all of its agents; or a dict of classes by these names. Instead of a class, a
             pair: the class, and entries of the ``model_config`` for this module alone; default None:
-            ``ReferenceModule`` for learners whose ``obs`` is "packed", ``PairModule`` for "pairs".
+            ``ReferenceModule`` for learners whose ``obs`` is "packed", ``PairModule`` for "pairs", and
+            ``QPairModule`` with DQN.
         store: the store of snapshots, or its folder; needed if the league may draw any; default None: there
             is none.
         architectures: further classes of which there are snapshots in the store; default ().

@@ -21,7 +21,7 @@ from territorial.memory.setup import Setup
 from territorial.nets import PairPolicy, SnapshotPolicy
 from territorial.nets.pair_policy import PairRows, epsilon_greedy
 from territorial.nets.policy import MASKED
-from tests.rllib.support import CONFIG, runner_of
+from tests.rllib.support import CONFIG, runner_of, trained
 from tests.rllib.test_league import small_league
 from tests.torch.test_pair_policy import inputs
 from tests.torch.test_pair_policy import policy_of as network_of
@@ -196,17 +196,13 @@ def test_the_loss_is_that_of_targets_computed_by_hand(ends):
 
 
 @pytest.mark.usefixtures("running_ray")
-@pytest.mark.parametrize(
-    ("runner", "num_learners"),
-    [("batched", 0), ("stock", 0), pytest.param("batched", 1, marks=pytest.mark.verify)],
-)
-def test_a_league_learns_freezes_and_resumes(ends, tmp_path, runner, num_learners):
+@pytest.mark.parametrize("runner", ["batched", "stock"])
+def test_a_league_learns_freezes_and_resumes(ends, tmp_path, runner):
     env = {"config": CONFIG, "obs": "pairs", "max_cycles": 12}
     config = configure_league(
         DQNConfig(), env, small_league(), str(tmp_path / "store"), runner=runner, size="small"
     )
-    tuned(config).learners(num_learners=num_learners)
-    algorithm = ends(config.build_algo())
+    algorithm = ends(tuned(config).build_algo())
     before = algorithm.learner_group.get_weights()["main"]
     for _ in range(3):
         result = algorithm.train()
@@ -242,6 +238,13 @@ def test_a_league_learns_freezes_and_resumes(ends, tmp_path, runner, num_learner
         ["frozen", "novice"], CONFIG, 2, policies=players, processes=1, progress=False
     )
     assert sorted(line.seats for line in ranking.standings) == [6, 6]
+
+
+@pytest.mark.verify
+@pytest.mark.usefixtures("running_ray")
+def test_it_learns_in_a_process_of_its_own(ends):
+    _, learned = trained(ends(config_of().learners(num_learners=1).build_algo()))
+    assert learned == {"main"}
 
 
 def test_it_explores_among_legal_actions_and_plays_the_best_one_else():
