@@ -63,7 +63,7 @@ def configure(
     what they need, and ``episodes_to_numpy=False``. Callbacks are the caller's alone.
 
     Args:
-        config: the configuration of PPO, IMPALA or APPO, such as ``PPOConfig()``; it is copied.
+        config: the configuration of PPO, IMPALA, APPO or DQN, such as ``PPOConfig()``; it is copied.
         env_config: a dict of entries of :class:`~rllib_adapters.envs.env_config.EnvConfig`, which says what
             each of them means; default None: the default of each.
             Only two are set here unless they are given: ``end_when`` is "no_agents", as no more is learned
@@ -72,7 +72,8 @@ def configure(
         module: the class of the modules that learn, one for each ``trainable`` of the league, which plays and
             learns for all of its agents; or a dict of classes by these names. Instead of a class, a
             pair: the class, and entries of the ``model_config`` for this module alone; default None:
-            ``ReferenceModule`` for learners whose ``obs`` is "packed", ``PairModule`` for "pairs".
+            ``ReferenceModule`` for learners whose ``obs`` is "packed", ``PairModule`` for "pairs", and
+            ``QPairModule`` with DQN.
         store: the store of snapshots, or its folder; needed if the league may draw any; default None: there
             is none.
         architectures: further classes of which there are snapshots in the store; default ().
@@ -119,7 +120,7 @@ def configure(
         name: RLModuleSpec(
             module_class=kind, model_config={**settings_of(options, learner=name, **settings), **own}
         )
-        for name, (kind, own) in _trainables(options, module).items()
+        for name, (kind, own) in _trainables(config, options, module).items()
     }
     learning = list(specs)
     if draws_snapshots(options.table):
@@ -213,12 +214,14 @@ def start_with(algorithm: Algorithm, path: str) -> None:
 
 
 def _trainables(
-    options: EnvConfig, module: Trainable | Mapping[str, Trainable] | None
+    config: TerritorialConfig, options: EnvConfig, module: Trainable | Mapping[str, Trainable] | None
 ) -> dict[str, tuple[type[RLModule], Mapping[str, Any]]]:
     """Return the class and the settings of every module that learns, in the order of the league."""
     names = learners_of(options.table)
-    one = {name: default_of(options.form_of(name)) for name in names} if module is None else module
-    given: Mapping[str, Trainable] = one if isinstance(one, Mapping) else dict.fromkeys(names, one)
+    if module is None:
+        forms = {name: options.form_of(name) for name in names}
+        module = {name: config.modules.get(form) or default_of(form) for name, form in forms.items()}
+    given: Mapping[str, Trainable] = module if isinstance(module, Mapping) else dict.fromkeys(names, module)
     if set(given) != set(names):
         raise ValueError(
             f"the modules are {', '.join(sorted(given))}; the learners of the league are "

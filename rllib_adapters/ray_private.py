@@ -72,6 +72,11 @@ PRIVATE = (
         "IMPALA would learn from a batch with the frames of another one.",
     ),
     RayNames(
+        "ray.rllib.algorithms.algorithm.Algorithm",
+        ("_create_local_replay_buffer_if_necessary",),
+        "DQN would have a buffer of RLlib's besides, whose trees take memory.",
+    ),
+    RayNames(
         POLICY,
         ("_get_dummy_batch_from_view_requirements", "_initialize_loss_from_dummy_batch", "_dummy_batch"),
         "Every policy of the old stack would keep a batch of 32 rows, which nothing reads.",
@@ -151,8 +156,8 @@ PRIVATE = (
     ),
     RayNames(
         CONFIG,
-        ("_module_to_env_connector", "_env_to_module_connector"),
-        "A connector that the batched runner does not run would be passed over in silence.",
+        ("_module_to_env_connector", "_env_to_module_connector", "_learner_connector"),
+        "A connector that the batched runner, or DQN, does not run would be passed over in silence.",
     ),
     RayNames(
         "ray.rllib.utils.checkpoints.Checkpointable",

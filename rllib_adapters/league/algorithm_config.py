@@ -127,14 +127,10 @@ def check_targets(config: Any) -> None:
             )
 
 
-REPLAYS = (
-    "it learns from single steps in a replay buffer, which keeps a copy of what every agent saw. Its "
-    "networks estimate values of actions, which the modules of a league do not have"
-)
 OFFLINE = "it learns from recorded data, and not from the games that its runners play"
 REASONS = {
-    "DQN": REPLAYS,
-    "SAC": REPLAYS,
+    "DQN": "add_league has no replay buffer; configure(...), for this game, has one for learners on pairs",
+    "SAC": "it learns a policy and two networks of values of actions, and no module here has all three",
     "CQL": OFFLINE,
     "BC": OFFLINE,
     "MARWIL": OFFLINE,
@@ -161,7 +157,10 @@ def converted(config: AlgorithmConfig, kinds: dict[type, type[LeagueAlgorithmCon
     base = next((kinds[theirs] for theirs in type(config).__mro__ if theirs in kinds), None)
     if base is None:
         reason = REASONS.get(name, "it was not tested with leagues")
-        raise ValueError(f"the algorithm {name} cannot be configured: {reason}; use PPO, IMPALA or APPO")
+        *known, last = (one.__name__.removesuffix("Config") for one in kinds)
+        raise ValueError(
+            f"the algorithm {name} cannot be configured: {reason}; use {', '.join(known)} or {last}"
+        )
     kind = kinds.get(type(config))
     if kind is None or config.algo_class not in (None, *kind.algorithm.__mro__):
         raise ValueError(

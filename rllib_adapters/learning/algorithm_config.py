@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from ray.rllib.algorithms.algorithm_config import NOT_SERIALIZABLE
 from ray.rllib.connectors.common import AddObservationsFromEpisodesToBatch
@@ -49,6 +49,8 @@ class TerritorialConfig(LeagueAlgorithmConfig):
     """
 
     learning_options = LearningOptions()
+    modules: ClassVar[Mapping[str, type]] = {}
+    """The modules that learn by default, by form of observations, where they are others than elsewhere."""
 
     def __init__(self, algo_class: type | None = None) -> None:
         super().__init__(algo_class=algo_class)

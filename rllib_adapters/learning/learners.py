@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 from ray.rllib.algorithms.appo.torch.appo_torch_learner import APPOTorchLearner
+from ray.rllib.algorithms.dqn.torch.dqn_torch_learner import DQNTorchLearner
 from ray.rllib.algorithms.impala.torch.impala_torch_learner import IMPALATorchLearner
 from ray.rllib.algorithms.ppo.ppo import (
     LEARNER_RESULTS_KL_KEY,
@@ -328,3 +329,7 @@ class TerritorialAPPOLearner(TerritorialIMPALALearner, APPOTorchLearner):
 
     A batch may be learned from several times, with others in between: modules get its frames each time.
     """
+
+
+class TerritorialDQNLearner(LearnerSetup, DQNTorchLearner):
+    """DQN's learner; its rows come from a ``ReplayBuffer`` and through no connector."""

@@ -50,6 +50,8 @@ class PairModule(PolicyModule):
     """The name in the manifests of snapshots."""
     make_trunk = staticmethod(make_pair_rows)
     """Makes the network of a snapshot; it plays any games."""
+    temperature: ClassVar[int] = TEMPERATURE_UNIT
+    """How the engine plays a snapshot, in 256ths: it draws actions as the policy does."""
 
     @classmethod
     def make_policy(cls, model_config: Mapping[str, Any]) -> PairPolicy:
@@ -142,7 +144,7 @@ def network_of(module: type[PairModule], policy: Any, options: EnvConfig) -> Net
     rows = _rows(options.config, candidates)
     try:
         network, _ = exported(
-            policy, rows, interval=options.interval, temperature=TEMPERATURE_UNIT, num_candidates=candidates
+            policy, rows, interval=options.interval, temperature=module.temperature, num_candidates=candidates
         )
     except (TypeError, ValueError) as error:  # such as a layout that no file can have
         return str(error)

@@ -34,6 +34,9 @@ COMPILED = 46 * MB
 ROW_BYTES = 3_000
 """Of an agent in a step besides the frame: mask, action, distribution, and what Python keeps of them."""
 
+REPLAYED = 33
+"""Of an agent's step in a replay buffer besides what it saw: action, reward, what it leads to, priority."""
+
 
 ONE_HOT, MIXED = "one-hot", "mixed"
 SHOWN = (ONE_HOT, "packed", "pairs", MIXED)
@@ -175,6 +178,12 @@ def game_bytes(setup: Setup, *, observes: bool = True) -> int:
     return state_bytes(state) + sum(array.nbytes for array in seen)
 
 
+def replay_bytes(form: Form) -> int:
+    """Return what a replay buffer keeps of an agent's step: a copy of all that the agent saw."""
+    mask = 1 + NUM_FRACTIONS * form.pair_rows.total
+    return form.game_bytes + form.agent_bytes + mask + REPLAYED
+
+
 def _new_stack(setup: Setup, seen: Mapping[Form, int]) -> list[Item]:
     """Return what a league takes in which so many agents of a game observe each form."""
     observes, frame = not all(form.reads_games for form in seen), sum(form.game_bytes for form in seen)
@@ -190,6 +199,8 @@ def _new_stack(setup: Setup, seen: Mapping[Form, int]) -> list[Item]:
     if not setup.env_runners:
         players = ("driver",)
     weights = setup.parameters * FLOAT
+    stored = sum(count * replay_bytes(form) for form, count in seen.items()) // setup.agent_seats
+    replay, of_steps = setup.replay * stored, f"{setup.replay:,} agent steps x {stored:,} bytes"
     return [
         Item("engine", players, "built", COMPILED, "compiled code"),
         Item(
@@ -228,4 +239,5 @@ def _new_stack(setup: Setup, seen: Mapping[Form, int]) -> list[Item]:
             learner,
             sum(count * form.row_bytes for form, count in seen.items()) // setup.agent_seats,
         ),
+        *([Item("replay buffer", ("driver",), "training", replay, of_steps)] if replay else []),
     ]

@@ -52,6 +52,9 @@ class Setup:
         64, "environment steps of a training iteration, over all games and env runners", 1, 10**9
     )
     minibatch: int = option(16, "rows of a minibatch, each one agent's step", 1, 10**9)
+    replay: int = option(
+        0, "agent steps in the replay buffer of DQN, of all modules together; with 0 there is none", 0, 10**9
+    )
     process_mb: int = option(340, "MB of an idle process after all imports", 0, 10**6)
     services_mb: int = option(320, "MB of Ray's own processes on each machine", 0, 10**6)
 

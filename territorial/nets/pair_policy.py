@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from territorial.bots.network import Rows
 from territorial.bots.network_file import temperature_256ths, write
@@ -75,6 +76,22 @@ class PairPolicy(PairNetwork):
         launch = (of_target[:, 1:].unsqueeze(2) + of_fraction).flatten(1)
         logits = torch.cat([of_target[:, :1], launch], dim=1)
         return torch.where(is_legal, logits, MASKED), found.values
+
+    def action_values(self, own: Tensor, pairs: Tensor, action_mask: Tensor) -> Tensor:
+        """Return float32 (B, 1 + 10 C): what each action is worth, ``MASKED`` where it is not legal.
+
+        A policy that learns values instead of probabilities reads the same layers so: the value of the state,
+        plus the logit of the target, less by how much the fraction's logit is below that of the best fraction
+        against it. So :meth:`greedy`, and the engine at temperature 0, choose the action that is worth most.
+        Arguments are those of ``forward``.
+        """
+        found = self.choices(own, pairs)
+        is_legal = action_mask > 0
+        launches = is_legal[:, 1:].reshape(found.fractions.shape)
+        fractions = torch.where(launches, found.fractions, MASKED)
+        launch = found.targets.unsqueeze(2) + fractions - fractions.amax(2, keepdim=True)
+        gains = torch.cat([found.hold.unsqueeze(1), launch.flatten(1)], dim=1)
+        return torch.where(is_legal, found.values.unsqueeze(1) + gains, MASKED).float()
 
     @staticmethod
     def greedy(logits: Tensor) -> Tensor:
@@ -183,12 +200,21 @@ class PairRows(PairPolicy):
         size: that of the policy.
         teams: whether it is one for games with teams.
         has_two_parts: True: actions are those of the format "pairs_multi_discrete"; False: of "pairs".
+        epsilon: how often an action is any legal one, and the best one else, see :func:`epsilon_greedy`;
+            default None: actions are drawn by the policy.
 
     """
 
-    def __init__(self, size: str = "standard", *, teams: bool = False, has_two_parts: bool = False) -> None:
+    def __init__(
+        self,
+        size: str = "standard",
+        *,
+        teams: bool = False,
+        has_two_parts: bool = False,
+        epsilon: float | None = None,
+    ) -> None:
         super().__init__(size, teams=teams)
-        self.has_two_parts = has_two_parts
+        self.has_two_parts, self.epsilon = has_two_parts, epsilon
 
     def forward(  # type: ignore[override]  # ``FrozenPolicies`` hands rows over by name
         self, seen: Mapping[str, Tensor]
@@ -206,10 +232,9 @@ class PairRows(PairPolicy):
         drawn = torch.multinomial(parts, 1) if numbers is None else drawn_at(parts, numbers[:, :1])
         return in_two_parts(drawn[:, 0]) if self.has_two_parts else drawn[:, 0]
 
-    @staticmethod
-    def probabilities(logits: Tensor) -> Tensor:
+    def probabilities(self, logits: Tensor) -> Tensor:
         """Return float32 (N, 1 + 10 C): the probabilities with which ``draw`` draws actions of one number."""
-        return logits.softmax(1)
+        return logits.softmax(1) if self.epsilon is None else epsilon_greedy(logits, self.epsilon)
 
 
 def make_pair_rows(
@@ -219,6 +244,16 @@ def make_pair_rows(
     if teams != (config.teams is not None):
         raise ValueError(f"it was made for games with{'' if teams else 'out'} teams; here it must be others")
     return PairRows(**settings, teams=teams, has_two_parts=has_two_parts)
+
+
+def epsilon_greedy(logits: Tensor, epsilon: float) -> Tensor:
+    """Return float32 (N, 1 + 10 C): the probabilities of any legal action by ``epsilon``, else the best.
+
+    ``logits``: as ``PairPolicy.forward`` returns them.
+    """
+    any_legal = (logits > MASKED / 2).float()
+    best = functional.one_hot(PairPolicy.greedy(logits), logits.shape[1])
+    return (1 - epsilon) * best + epsilon * any_legal / any_legal.sum(1, keepdim=True)
 
 
 def flat_mask(mask: Tensor, num_candidates: int) -> Tensor:

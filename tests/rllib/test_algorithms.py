@@ -10,7 +10,6 @@ from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.algorithms.appo import APPOConfig
 from ray.rllib.algorithms.bc import BCConfig
 from ray.rllib.algorithms.cql import CQLConfig
-from ray.rllib.algorithms.dqn import DQNConfig
 from ray.rllib.algorithms.impala import IMPALAConfig
 from ray.rllib.algorithms.marwil import MARWILConfig
 from ray.rllib.algorithms.ppo import PPOConfig
@@ -116,12 +115,11 @@ def test_a_learner_without_rows_of_a_module_keeps_nobody_waiting(tmp_path, algor
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        (DQNConfig(), "the algorithm DQN cannot be configured: it learns from single steps in a replay"),
-        (SACConfig(), "the algorithm SAC cannot be configured: it learns from single steps in a replay"),
+        (SACConfig(), "the algorithm SAC cannot be configured: it learns a policy and two networks of val"),
         (CQLConfig(), "the algorithm CQL cannot be configured: it learns from recorded data"),
         (BCConfig(), "the algorithm BC cannot be configured: it learns from recorded data"),
         (MARWILConfig(), "the algorithm MARWIL cannot be configured: it learns from recorded data"),
-        (AlgorithmConfig(), "cannot be configured: it was not tested .*; use PPO, IMPALA or APPO"),
+        (AlgorithmConfig(), "cannot be configured: it was not tested .*; use PPO, IMPALA, APPO or DQN"),
     ],
 )
 def test_other_algorithms_are_refused_by_name_and_reason(config, message):

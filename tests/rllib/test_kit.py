@@ -328,12 +328,12 @@ BAD = {
     "DQN": (
         "unlike",
         {"config": DQNConfig().environment("unlike")},
-        "algorithm DQN cannot be configured: it learns from single steps",
+        "algorithm DQN cannot be configured: add_league has no replay buffer; .*; use PPO, IMPALA or APPO",
     ),
     "SAC": (
         "unlike",
         {"config": SACConfig().environment("unlike")},
-        "algorithm SAC cannot be configured: it learns from single steps",
+        "algorithm SAC cannot be configured: it learns a policy and two networks of values",
     ),
     "BC": (
         "unlike",
