@@ -22,7 +22,7 @@ PINNED = ("torch==2.13.0", "ray==2.60.0", "gymnasium==1.2.2")
 APART = shutil.ignore_patterns("__pycache__", ".*cache", ".git", ".venv*", "build", "dist", "runs")
 MAGENT = "magent2==0.3.4; python_version < '3.12'"
 """An environment of leagues that are not of this game; it brings pygame-ce, which connect four needs."""
-EVERYTHING = "bench,completion,league,rllib,sb3,tests,torch"
+EVERYTHING = "bench,league,rllib,sb3,tests,torch"
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ ENVIRONMENTS = {
         ("numba==0.61.0", OLDEST_NUMPY, "gymnasium==1.4.0"),
         exempt=("numba", "llvmlite", "numpy", "scipy", "gymnasium"),
     ),
-    "newest": Environment("tests,bench,completion,league", is_constrained=False),
+    "newest": Environment("tests,bench,league", is_constrained=False),
     "oldest-ray": Environment("oldest-ray,tests,bench", exempt=("ray",)),
     "publishing": Environment("", ("twine", "check-wheel-contents", "check-jsonschema", "zizmor")),
 } | {

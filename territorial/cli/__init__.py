@@ -70,10 +70,6 @@ examples:
 
 OTHERS = "others"
 """The group of verbs of other packages."""
-SHELLS = ("bash", "zsh", "fish")
-FILES = ("FILE", "FILE_OR_LIVE")
-FOLDERS = ("FOLDER", "RUN")
-"""Names of arguments that are files, and folders."""
 
 
 class RootParser(Parser):
@@ -99,37 +95,6 @@ class RootParser(Parser):
         formatter.end_section()
         formatter.add_text(self.epilog)
         return formatter.format_help()
-
-
-class PrintCompletion(argparse.Action):
-    """Prints the script of a shell, made by shtab, and ends; UsageError where shtab is not installed."""
-
-    def __call__(
-        self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option: Any = None
-    ) -> None:
-        """Print the script of the shell ``values``."""
-        try:
-            import shtab
-        except ImportError:
-            raise UsageError(
-                "completion needs shtab: pip install 'territorial-env[completion]' (or '.[completion]' in "
-                "the checkout)"
-            ) from None
-        _mark_files(parser, shtab)
-        print(shtab.complete(parser, shell=values))
-        parser.exit()
-
-
-def _mark_files(parser: argparse.ArgumentParser, shtab: Any) -> None:
-    """Tell shtab which arguments are files and folders, by their names."""
-    for action in parser._actions:  # there is no public way to them, and shtab reads them as well
-        if isinstance(action, argparse._SubParsersAction):
-            for one in action.choices.values():
-                _mark_files(one, shtab)
-        elif action.metavar in FILES:
-            action.complete = shtab.FILE  # type: ignore[attr-defined]
-        elif action.metavar in FOLDERS:
-            action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
 
 
 def add_unavailable(verbs: Any, name: str, where: str, error: Exception) -> None:
@@ -216,10 +181,6 @@ def make_parser(*, with_plugins: bool = True) -> RootParser:
         formatter_class=partial(argparse.RawDescriptionHelpFormatter, max_help_position=14),
     )
     parser.add_argument("--version", action="version", version=f"territorial-env {__version__}")
-    meaning = "print a script by which bash, zsh or fish completes all this"
-    parser.add_argument(
-        "--print-completion", action=PrintCompletion, choices=SHELLS, metavar="SHELL", help=meaning
-    )
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=Parser)
     parser.groups, parser.verbs = GROUPS, verbs
     for module in VERBS.values():

@@ -1,9 +1,11 @@
-"""One option name has one meaning and one thing has one name, in all verbs."""
+"""One option name has one meaning and one thing has one name, in all verbs; their list has groups."""
 
 import argparse
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+
+import pytest
 
 from territorial import cli
 from territorial.cli.options import MEANINGS
@@ -78,3 +80,16 @@ def test_a_help_page_fits_the_narrowest_common_terminal(monkeypatch):
     for verb, parser in verbs().items():
         wide = [line for line in parser.format_help().splitlines() if len(line) > WIDTH]
         assert wide == [], f"territorial {verb} --help"
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
+def test_the_root_prints_its_verbs_in_groups(capsys, monkeypatch, arguments):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert cli.main(arguments) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    for title, names in cli.GROUPS.items():
+        block = out[out.index(f"\n{title}:\n") :].partition("\n\n")[0]
+        assert [line.split()[0] for line in block.splitlines()[2:] if line[:3].strip()] == list(names)
+    assert max(map(len, out.splitlines())) <= 80
+    assert out.endswith("describes each verb.\n")

@@ -225,7 +225,7 @@ def test_a_process_of_another_environment_loads_neither_the_engine_nor_numba():
     parts = ("bots", "decode", "engine", "envs", "game", "jit", "maps", "observation")
     names = ("numba", "llvmlite", *(f"territorial.{part}" for part in parts))
     code = (
-        "import sys, rllib_adapters.league.old_stack; rllib_adapters.add_league\n"
+        "import sys, rllib_adapters.league.old_stack; rllib_adapters.add_league, rllib_adapters.evaluate\n"
         f"print([name for name in {names} if name in sys.modules])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -2,8 +2,6 @@
 
 import random
 import re
-import subprocess
-import sys
 from collections import Counter
 from functools import partial
 from itertools import combinations
@@ -338,13 +336,3 @@ def test_what_cannot_be_is_refused(changes, kind, message, config):
     given = {"config": config, "players": ["bot:none", "bot:some", "bot:more"], "episodes": 3, "processes": 1}
     with pytest.raises(kind, match=re.escape(message)):
         rllib_adapters.evaluate(**{**given, **changes})
-
-
-def test_no_process_of_another_environment_loads_the_engine_or_numba():
-    parts = [f"territorial.{part}" for part in ("bots", "engine", "game", "jit", "observation")]
-    code = (
-        "import sys, rllib_adapters; rllib_adapters.evaluate\n"
-        f"print([name for name in {['numba', *parts]} if name in sys.modules])"
-    )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.splitlines()[-1] == "[]"
