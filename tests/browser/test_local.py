@@ -464,3 +464,41 @@ def test_a_damaged_replay_that_is_dropped_is_refused_or_the_game_that_it_says(op
             assert tab.evaluate("page.film.header.names") == list(Replay.from_bytes(damaged).names), number
     assert refused > 0.6 * len(copies)
     assert drop(tab, whole) == ""
+
+
+OVER = """document.dispatchEvent(new DragEvent("dragover",
+    { dataTransfer: (() => { const all = new DataTransfer(); all.items.add(new File([], "x")); return all; })() }))"""
+
+
+def test_a_replay_is_chosen_by_keyboard_and_new_games_have_the_map_of_the_page(open_page, tmp_path):
+    config = {"height": 32, "width": 32, "num_players": 4, "max_ticks": 100}
+    tab = new_page(open_page, tmp_path, config=config, seed=4, level="hard")
+    press(tab, "Enter", until="!element('start').open && !page.game.now.is_paused")
+    tab.evaluate("page.game.setPace(1000)")
+    soon(tab, "element('ending').open")
+    own = Replay.from_bytes(base64.b64decode(tab.evaluate(SAVED)))
+    other = another_game(own, 5)
+    (tmp_path / "other.replay").write_bytes(other.to_bytes())
+    click(tab, "#ending [value=again]", until="!page.game && page.isPlaying")
+    tab.evaluate(OVER)
+    assert tab.evaluate("getComputedStyle(element('drop')).display") == "grid"
+    with tab.expect_file_chooser() as chooser:
+        press(tab, "u")
+    chooser.value.set_files(tmp_path / "other.replay")
+    soon(tab, f"page.film.header.title.endsWith('seed {other.seed}') && !local.isBusy")
+    assert tab.evaluate("page.film.lastTick") == other.num_ticks
+    assert tab.evaluate("page.film.numLand") == other.num_land
+    tab.evaluate("page.play(false), page.follow(1), page.seek(0)")
+    press(tab, "j", until="page.game?.now?.seat === 1")
+    wrong = recorded_game(own.config.replace(num_players=3), ("agent",) * 3, steps=2)[1].to_bytes()
+    tab.evaluate("local.post({ do: 'pause', on: false }), local.post({ do: 'pace', pace: 1000 })")
+    soon(tab, "local.now.is_over")
+    tab.evaluate("page.game.watchAgain()")
+    assert (
+        drop(tab, wrong) == "This file is not shown: its field num_players is 3; games of this page have 4."
+    )
+    tab.evaluate("page.start.again('hard')")
+    soon(tab, "page.game && page.film.header.title.includes('hard bot')")
+    begun = Replay.from_bytes(base64.b64decode(tab.evaluate(SAVED)))
+    begun.verify()
+    assert begun.land == own.land

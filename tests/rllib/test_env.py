@@ -13,8 +13,6 @@ from territorial import VecGame
 from territorial.engine.batch_arrays import seed_of_episode
 from territorial.league import Group, LineUpDistribution
 from tests.episodes import difference
-from tests.recordings import load
-from tests.rllib.recorded_modes import PATH, cases
 from tests.rllib.support import CONFIG, LEAGUE, env_config, league
 
 
@@ -140,17 +138,6 @@ def test_actions_and_leagues_that_do_not_fit_are_refused_by_name():
     env.step(holding)
     with pytest.raises(RuntimeError, match="no agent is left"):
         env.step({})
-
-
-CASES = cases()
-
-
-RECORDED = load(PATH)
-
-
-@pytest.mark.parametrize("case", CASES | RECORDED)
-def test_a_mode_plays_what_was_recorded(case):
-    assert CASES[case]().digest() == RECORDED[case], f"python -m tests.rllib.recorded_modes --show '{case}'"
 
 
 GAMES, STEPS, SEED = 3, 4, 5

@@ -139,14 +139,14 @@ class LocalGame {
   }
 
   /** Returns the code of a player by its name: those that the page does not have make their recorded launches. */
-  #codeOf(name) { return this.#about.bots[name] ?? this.#engine.codes.page; }
+  #codeOf(name) { return ownOf(this.#about.bots, name) ?? this.#engine.codes.page; }
 
   /** Begins the game of a replay, and returns the memory at its tick 0. */
   #seated({ header: { seed, seats, starting_troops: given }, land }) {
     const engine = this.#engine, { troops, config } = this.#about, cells = new Map();
     engine.restore(this.#image);
     engine.lay(land);
-    engine.begin(BigInt(seed), seats.map((name) => this.#codeOf(name)), given ?? seats.map((name) => troops[name] ?? config.starting_troops));
+    engine.begin(BigInt(seed), seats.map((name) => this.#codeOf(name)), given ?? seats.map((name) => ownOf(troops, name) ?? config.starting_troops));
     for (const code of engine.owners()) cells.set(code, (cells.get(code) ?? 0) + 1);
     const isLaid = (cells.get(NEUTRAL) ?? 0) === Number(engine.field("land")[NEUTRAL]); // no spawn lies on water, or on another one
     check(isLaid && seats.every((_, index) => cells.get(index + 1) === SPAWN_CELLS), `its land has no room for ${seats.length} players`);
@@ -166,7 +166,7 @@ class LocalGame {
       this.#change(tick, changes);
       const recorded = byTick.get(tick) ?? [], driven = new Set(this.#driven()), lives = engine.field("alive").slice();
       const done = this.#step(recorded.filter(({ seat }) => driven.has(seat))), other = firstOther(recorded, done.launches, lives);
-      check(!other, `seat ${other}, ${asText(playersAt(header, tick)[other - 1])}, launches otherwise than was recorded at tick ${count(tick)}`);
+      if (other) fail(`seat ${other}, ${asText(playersAt(header, tick)[other - 1])}, launches otherwise than was recorded at tick ${count(tick)}`);
       for (const [name, list] of Object.entries(since)) list.push(...done[name]);
       if (engine.tick % stride === 0 || engine.isOver || engine.tick >= ticks) film.append(frameOf(engine, since.launches.splice(0), since.gifts.splice(0)));
       await this.#pause(`Playing the replay: tick ${count(engine.tick)} of ${count(ticks)} ...`);
@@ -397,6 +397,9 @@ class LocalGame {
     });
   }
 }
+
+/** Returns what an object has under a name from elsewhere, which may be "constructor". */
+const ownOf = (values, name) => (Object.hasOwn(values, name) ? values[name] : undefined);
 
 /** Returns launches by the ticks at which they were made. */
 function byTicks(launches) {

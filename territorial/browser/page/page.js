@@ -251,7 +251,7 @@ class Page {
       return;
     }
     this.#said = text;
-    this.#saidUntil = performance.now() + period;
+    this.#saidUntil = text ? performance.now() + period : 0;
     this.#showStatus();
     setTimeout(() => this.#showStatus(), period + 50);
   }

@@ -51,7 +51,8 @@ function playersAt({ seats, changes = [] }, tick) {
 
 // ---- reading -------------------------------------------------------------------------------------------
 
-const MOST_IN_HEADER = 2 ** 18, MOST_GROWTH = 2 ** 16, READ_AT_ONCE = 4096; // bytes; what is unpacked at once is a thousandfold at most
+const MOST_READ = 2 ** 23, MOST_IN_HEADER = 2 ** 18, MOST_GROWTH = 2 ** 16; // bytes: a checksum takes up to 0.1 s a MiB
+const UNPACKED_AT_ONCE = 4096; // bytes, of which at most a thousandfold comes
 const NUMBERS_AS_TEXT = /"(seed|map_seed)":\s*(\d+)(?=\s*[,}])/g;
 const LONGEST_NAME = 64, LARGEST_SEED = 2n ** 64n - 1n, MOST_TROOPS = 1_000_000;
 
@@ -63,7 +64,7 @@ const LONGEST_NAME = 64, LARGEST_SEED = 2n ** 64n - 1n, MOST_TROOPS = 1_000_000;
  */
 async function readReplay(file, template) {
   const { config } = template, decisions = Math.ceil(config.max_ticks / config.decision_every);
-  const most = Math.min(MOST_IN_BODY, MOST_IN_HEADER + landBytes(config) + launchBytes(config, decisions) + CHECKPOINT_BYTES * (config.max_ticks + 1) + 16);
+  const most = Math.min(MOST_READ, MOST_IN_HEADER + landBytes(config) + launchBytes(config, decisions) + CHECKPOINT_BYTES * (config.max_ticks + 1) + 16);
   check(file.size <= most + MOST_GROWTH, `it has ${count(file.size)} bytes; a replay of a game of this page has at most ${count(most + MOST_GROWTH)}`);
   const data = new Uint8Array(await file.arrayBuffer()), words = new DataView(data.buffer), end = data.length - 8;
   check(REPLAY_MAGIC.every((byte, at) => data[at] === byte), "it is no replay: its first bytes are not those of one");
@@ -74,15 +75,15 @@ async function readReplay(file, template) {
   check(length <= most, `it claims ${count(length)} bytes of contents; a replay of a game of this page has at most ${count(most)}`);
   const [text, land, launches, checkpoints] = sectionsOf(await inflated(data.subarray(14, end), length));
   const header = headerOf(text, template), { ticks } = header;
-  const sizes = { land: [land, landBytes(config)], checkpoints: [checkpoints, CHECKPOINT_BYTES * (ticks + 1)] };
-  for (const [name, [section, size]] of Object.entries(sizes)) check(section.length <= size, `its ${name} take ${count(section.length)} bytes; in such a game they take at most ${count(size)}`);
   checkLand(land, config);
   return { header, land, launches: launchesOf(launches, config, ticks), checkpoints: checkpointsOf(checkpoints, ticks) };
 }
 
-/** Throws an Error with a reason unless something holds. */
+function fail(reason) { throw new Error(reason); }
+
+/** Fails with a reason unless something holds. */
 function check(holds, reason) {
-  if (!holds) throw new Error(reason);
+  if (!holds) fail(reason);
 }
 
 const landBytes = ({ height, width }) => height * Math.ceil(width / 8);
@@ -98,12 +99,12 @@ const asText = (value) => String(JSON.stringify(value)).slice(0, 60);
 async function inflated(stream, length) {
   let at = 0;
   const pieces = new ReadableStream({ pull: (to) => {
-    if (at < stream.length) to.enqueue(stream.slice(at, at += READ_AT_ONCE));
+    if (at < stream.length) to.enqueue(stream.slice(at, at += UNPACKED_AT_ONCE));
     else to.close();
   } });
   const reader = pieces.pipeThrough(new DecompressionStream("deflate")).getReader(), all = new Uint8Array(length), wrong = `it does not hold the ${count(length)} bytes of contents that it claims`;
   for (let filled = 0; ;) {
-    const { done, value } = await reader.read().catch((error) => check(false, `it cannot be decompressed: ${error.message}`));
+    const { done, value } = await reader.read().catch((error) => fail(`it cannot be decompressed: ${error.message}`));
     if (done) check(filled === length, wrong);
     if (done) return all;
     if (filled + value.length > length) await reader.cancel();
@@ -133,7 +134,7 @@ function headerOf(section, template) {
   try {
     header = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(section).replace(NUMBERS_AS_TEXT, '"$1":"$2"'));
   } catch (error) {
-    throw new Error(`its header is no JSON: ${error.message.slice(0, 80)}`);
+    fail(`its header is no JSON: ${error.message.slice(0, 80)}`);
   }
   check(header?.rules === template.rules, `it was played by version ${asText(header?.rules)} of the rules; this page plays version ${template.rules}`);
   checkConfig(header.config, template.config);
@@ -161,7 +162,7 @@ function headerOf(section, template) {
 
 const isSeed = (value) => typeof value === "string" && /^\d{1,20}$/.test(value) && BigInt(value) <= LARGEST_SEED;
 
-/** Throws an Error unless a replay has the rules, the size and the number of players of a page; any map will do. */
+/** Fails unless a replay has the rules, the size and the number of players of a page; any map will do. */
 function checkConfig(config, wanted) {
   check(config && typeof config === "object", `its field config is ${asText(config)}; it must be an object`);
   for (const name of new Set([...Object.keys(wanted), ...Object.keys(config)])) {
@@ -179,22 +180,12 @@ function cellsOf(land, height, width) {
   });
 }
 
-/** Throws an Error unless the bits of a map are those of one region of land. */
+/** Fails unless the bits of a map are those of as many cells as games of the page have. */
 function checkLand(land, config) {
-  const { height, width } = config, stride = Math.ceil(width / 8);
-  check(land.length === landBytes(config), `its land takes ${count(land.length)} bytes; ${height} x ${width} cells take ${count(landBytes(config))}`);
-  const isPadded = (_, row) => width % 8 === 0 || land[(row + 1) * stride - 1] >> (width % 8) === 0;
-  check(Array.from({ length: height }).every(isPadded), `its land has cells beyond the width ${width}`);
-  const cells = cellsOf(land, height, width), first = cells.indexOf(1), found = [first];
-  for (cells[first] = 0; found.length;) {
-    const cell = found.pop(), column = cell % width;
-    for (const [next, isBeside] of [[cell - width, true], [cell + width, true], [cell - 1, column > 0], [cell + 1, column < width - 1]]) {
-      if (!isBeside || !cells[next]) continue;
-      cells[next] = 0;
-      found.push(next);
-    }
-  }
-  check(!cells.includes(1), "its land is more than one region");
+  const { height, width } = config, stride = Math.ceil(width / 8), size = landBytes(config);
+  check(land.length === size, `its land takes ${count(land.length)} bytes; ${height} x ${width} cells take ${count(size)}`);
+  const isBeyond = land.some((byte, at) => (at + 1) % stride === 0 && width % 8 && byte >> (width % 8));
+  check(!isBeyond, `its land has cells beyond the width ${width}`);
 }
 
 /** Returns the launches of a section, those of a seat in the order of ticks; `unpack_launches` of replay/file_format.py. */
@@ -209,8 +200,9 @@ function launchesOf(section, config, ticks) {
       const at = launches.length, gap = byte(0, at) + 2 ** 8 * byte(1, at) + 2 ** 16 * byte(2, at) + 2 ** 24 * byte(3, at);
       decision += gap;
       const launch = { tick: decision * every, seat: index + 1, target: byte(4, at), fraction: byte(5, at) + 256 * byte(6, at) + 1 };
-      check(launch.tick < ticks && launch.target <= players && launch.fraction <= 1024, `its launch ${asText(launch)} cannot be: it has ${count(ticks)} ticks, ${players} players and parts to 1024`);
-      check(gap || !n, `its seat ${index + 1} launches more than once at tick ${launch.tick}; a decision is one launch at most`);
+      const isThere = launch.tick < ticks && launch.target <= players && launch.fraction <= 1024;
+      if (!isThere) fail(`its launch ${asText(launch)} cannot be: the game has ${count(ticks)} ticks, ${players} players and fractions to 1024`);
+      if (n && !gap) fail(`its seat ${index + 1} launches more than once at tick ${launch.tick}; a decision is one launch at most`);
       launches.push(launch);
     }
   });
