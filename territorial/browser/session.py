@@ -219,7 +219,10 @@ class Session:
     def _take_turn(self) -> None:
         """Play a due decision; execute commands that are there, or come before the next decision is due."""
         if self._model is not None:
-            self._is_model_ready = self._model.attend() or (self._model.has_left and self._pages > 0)
+            is_ready, has_left = self._model.attend(), self._model.has_left
+            if has_left and not self._pages:  # nothing is to come
+                return
+            self._is_model_ready = is_ready or has_left
         wait = self._wait()
         if wait is not None and wait <= 0:
             if self._due is not None:  # no haste to catch up after a decision that took long

@@ -178,7 +178,8 @@ def hosting_of(parsed: argparse.Namespace) -> Hosting:
         with blamed_on("--from"):
             before = Replay.load(parsed.before)
     asked = ([MCP] if parsed.mcp else []) + parsed.opponents
-    model = ModelBot(*_pipes()) if MCP in asked else None
+    with blamed_on("--mcp"):  # stdin may be closed
+        model = ModelBot(*_pipes()) if MCP in asked else None
     same = ("level", "advisor", "seat", "pace", "seed", "save", "tick")
     return Hosting(
         config=config,

@@ -179,6 +179,17 @@ def test_it_plays_against_a_person_and_each_waits_for_the_other(save):
     assert [tuple(row) for row in replay.launches.tolist() if row[1] < 3] == [(0, 1, 0, 192), (0, 2, 0, 204)]
 
 
+def test_the_calls_of_a_client_that_has_gone_are_answered_before_the_game_ends(save):
+    with model_and_client() as (model, client):
+        client.send("tools/call", name="decide", arguments={"wait": 3})
+        client.sends.close()
+        wait_for(lambda: model.client.has_ended)
+        seats = {"seats": (model, "novice", "turtle", "banker"), "players": {"model": model}}
+        with session_of(save, seat=0, has_page=False, **seats) as session:
+            wait_for(lambda: session._is_ended)
+        assert client.told()["tick"] == Replay.load(save).num_ticks == 30
+
+
 def test_python_hosts_a_model_which_stays_when_another_level_is_wished(tmp_path):
     game = {"height": 32, "width": 32, "num_players": 4}
     with model_and_client() as (model, client):
