@@ -466,8 +466,11 @@ def test_a_damaged_replay_that_is_dropped_is_refused_or_the_game_that_it_says(op
     assert drop(tab, whole) == ""
 
 
-OVER = """document.dispatchEvent(new DragEvent("dragover",
-    { dataTransfer: (() => { const all = new DataTransfer(); all.items.add(new File([], "x")); return all; })() }))"""
+OVER = """(() => {
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File([], "x"));
+    document.dispatchEvent(new DragEvent("dragover", { dataTransfer }));
+})()"""
 
 
 def test_a_replay_is_chosen_by_keyboard_and_new_games_have_the_map_of_the_page(open_page, tmp_path):
