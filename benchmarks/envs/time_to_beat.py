@@ -110,7 +110,9 @@ class Battle(VecEnv):
 
     def step_async(self, actions: Any) -> None:
         red = {f"red_{i}": int(action) for i, action in enumerate(actions)}
-        self.actions = red | {name: self.blue_move(view) for name, view in self.seen.items() if name[0] == "b"}
+        self.actions = red | {
+            name: self.blue_move(view) for name, view in self.seen.items() if name[0] == "b"
+        }
 
     def step_wait(self) -> Any:
         self.seen, rewards, *_ = self.game.step(self.actions)
@@ -271,7 +273,11 @@ def table(folder: Path) -> None:
         last = state["checks"][-1]
         again = last.get("again")
         confirmed = f"{again['score']:.3f} ± {again['half']:.3f}" if again else ""
-        when = f"{last['seconds'] / 60:.1f} min" if state["is_beaten"] else f"not in {last['seconds'] / 60:.0f} min"
+        when = (
+            f"{last['seconds'] / 60:.1f} min"
+            if state["is_beaten"]
+            else f"not in {last['seconds'] / 60:.0f} min"
+        )
         score = f"{last['score']:.3f} ± {last['half']:.3f} | {last['wins']:.0%}"
         print(f"| {ROWS[name].__doc__} | {seed} | {when} | {last['steps']:,} | {score} | {confirmed} |")
     for name, reason in NOT_HAD.items():
@@ -280,11 +286,15 @@ def table(folder: Path) -> None:
 
 def main() -> int:
     """Train the rows that are named and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("rows", nargs="*", choices=[*ROWS, []], help="rows to train (default none)")
     parser.add_argument("--save", type=Path, required=True, help="folder of weights and checks")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0], help="seeds of trainings (default 0)")
-    parser.add_argument("--limit", type=float, default=LIMIT_S, help="seconds of the processor (default %(default)s)")
+    parser.add_argument(
+        "--limit", type=float, default=LIMIT_S, help="seconds of the processor (default %(default)s)"
+    )
     parsed = parser.parse_args()
     torch.set_num_threads(1)
     parsed.save.mkdir(parents=True, exist_ok=True)

@@ -22,6 +22,7 @@ reported with the mappings that do. It needs Ray with RLlib and torch (the extra
 
 import dataclasses
 import gc
+import json
 import statistics
 import sys
 import tempfile
@@ -92,15 +93,21 @@ class Soaked(Run):
 class Readings:
     """Reads what all processes hold every few seconds; called by ``Run`` after each iteration.
 
-    ``rows`` has what was found, ``mappings`` the bytes of each process's mappings at two thirds of the run:
-    those that a growing process is compared with.
+    They lie in a file, as in memory they would make the driver grow. ``mappings`` has the bytes of each
+    process's mappings after a third of the run: those that a growing process is compared with.
     """
 
     def __init__(self, folder: Path, minutes: float) -> None:
-        self.rows: list[dict[str, Any]] = []
-        self.mappings: dict[int, Counter[str]] = {}
+        self._file = folder / "readings.jsonl"
+        self.mappings: dict[str, Counter[str]] = {}
         self._folder, self._seconds = folder, 60 * minutes
         self._next_reading = self._next_line = 0.0
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """What was found, in the order of time."""
+        with open(self._file, encoding="utf-8") as lines:
+            return [json.loads(line) for line in lines]
 
     def __call__(self, logged: dict[str, Any], seconds: int) -> None:
         """Add a row if it is time for one, and print a line now and then."""
@@ -109,32 +116,32 @@ class Readings:
         gc.collect()
         memory = measure()
         used = harness.processor_seconds(process.pid for process in memory.processes)
-        self.rows.append(
-            {
-                "minutes": seconds / 60,
-                "iteration": logged["iteration"],
-                "steps": logged["steps"],
-                "snapshots": logged["snapshots"],
-                "total": memory.total,
-                "disk": sum(map(_bytes_below, (self._folder / SNAPSHOTS, self._folder / CHECKPOINTS))),
-                "processes": {
-                    process.pid: {
-                        "kind": kind_of(process.pid, process.name),
-                        "private": process.private,
-                        "files": _entries(process.pid, "fd"),
-                        "threads": _entries(process.pid, "task"),
-                        "processor_seconds": used.get(process.pid, 0.0),
-                    }
-                    for process in memory.processes
-                },
-            }
-        )
+        row = {
+            "minutes": seconds / 60,
+            "iteration": logged["iteration"],
+            "steps": logged["steps"],
+            "snapshots": logged["snapshots"],
+            "total": memory.total,
+            "disk": sum(map(_bytes_below, (self._folder / SNAPSHOTS, self._folder / CHECKPOINTS))),
+            "processes": {
+                str(process.pid): {
+                    "kind": kind_of(process.pid, process.name),
+                    "private": process.private,
+                    "files": _entries(process.pid, "fd"),
+                    "threads": _entries(process.pid, "task"),
+                    "processor_seconds": used.get(process.pid, 0.0),
+                }
+                for process in memory.processes
+            },
+        }
+        with open(self._file, "a", encoding="utf-8") as lines:
+            lines.write(json.dumps(row) + "\n")
         self._next_reading = seconds + READ_EVERY
         if not self.mappings and seconds >= self._seconds / 3:
-            self.mappings = {process.pid: mapped(process.pid) for process in memory.processes}
+            self.mappings = {str(process.pid): mapped(str(process.pid)) for process in memory.processes}
         if seconds >= self._next_line:
             self._next_line = seconds + self._seconds / 20
-            kinds = ", ".join(f"{kind} {size / MB:,.0f}" for kind, size in _by_kind(self.rows[-1]).items())
+            kinds = ", ".join(f"{kind} {size / MB:,.0f}" for kind, size in _by_kind(row).items())
             print(
                 f"{seconds / 60:.1f} minutes, iteration {logged['iteration']}, {logged['snapshots']} "
                 f"snapshots, private MB: {kinds}",
@@ -142,11 +149,11 @@ class Readings:
             )
 
 
-def mapped(pid: int) -> Counter[str]:
+def mapped(pid: str) -> Counter[str]:
     """Return the private bytes of a process by the file, or kind, of what is mapped."""
     found, name = Counter[str](), ""
     try:
-        lines = (harness.PROC / str(pid) / "smaps").read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = (harness.PROC / pid / "smaps").read_text(encoding="utf-8", errors="replace").splitlines()
     except (FileNotFoundError, ProcessLookupError):
         return found
     for line in lines:
@@ -188,10 +195,11 @@ def slope(hours: Any, sizes: Any) -> tuple[float, float]:
 
 def judged(readings: Readings) -> Iterator[tuple[bool, str]]:
     """Yield whether a bound is kept, with what was found, for each of them."""
-    third = len(readings.rows) // 3
-    second, last = readings.rows[third : 2 * third], readings.rows[2 * third :]
+    rows = readings.rows
+    third = len(rows) // 3
+    second, last = rows[third : 2 * third], rows[2 * third :]
     for name, text in (("total", "memory of all processes, PSS"), ("disk", "store and checkpoints")):
-        before, after = (statistics.median(row[name] for row in rows) for rows in (second, last))
+        before, after = (statistics.median(row[name] for row in part) for part in (second, last))
         yield (
             after <= GROWTH * before,
             f"{text}: {before / MB:,.1f}, then {after / MB:,.1f} MB (medians), {after / before:.4f} times",
@@ -215,12 +223,12 @@ def judged(readings: Readings) -> Iterator[tuple[bool, str]]:
                 f"{series[-1]['private'] / MB:,.0f} MB private{_grown(readings, pid, grows + half > SLOPE)}",
             )
         for name in ("files", "threads"):
-            before, after = (max(row["processes"][pid][name] for row in rows) for rows in (second, last))
+            before, after = (max(row["processes"][pid][name] for row in part) for part in (second, last))
             if after > before or kind != RAY:
                 yield after <= before, f"{kind} {pid}: at most {before:,}, then {after:,} {name}"
 
 
-def _grown(readings: Readings, pid: int, is_wanted: bool) -> str:
+def _grown(readings: Readings, pid: str, is_wanted: bool) -> str:
     """Return what of a process has grown most since a third of the run."""
     if not is_wanted or pid not in readings.mappings:
         return ""
@@ -288,11 +296,10 @@ def main(argv: list[str] | None = None) -> int:
         readings = Readings(run.folder, parsed.minutes)
         try:
             run.train(readings)
-            found = list(judged(readings))
+            rows, found = readings.rows, list(judged(readings))
         finally:
             run.close()
     ray.shutdown()
-    rows = readings.rows
     print(
         f"{parsed.algorithm.upper()}, {parsed.preset}, {parsed.runner} runner: {rows[-1]['iteration']} "
         f"iterations in {time.perf_counter() - start:,.0f} s, {rows[-1]['steps']:,} steps. "

@@ -98,7 +98,7 @@ def _damage(what: str) -> Iterator[None]:
 
 
 FORMAT = "territorial league, version 1"
-MOST_NOTES = 4000
+MOST_NOTES = 1000
 """Lines of the history; once they are reached, every second one goes: what is old is kept more sparsely."""
 LARGEST_COUNT = 2**53
 """Of steps and the like: what is counted is exact up to there, in floats too."""
