@@ -466,8 +466,13 @@ def test_a_damaged_replay_that_is_dropped_is_refused_or_the_game_that_it_says(op
     assert drop(tab, whole) == ""
 
 
-OVER = """document.dispatchEvent(new DragEvent("dragover",
-    { dataTransfer: (() => { const all = new DataTransfer(); all.items.add(new File([], "x")); return all; })() }))"""
+OVER = """(() => {
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File([], "x"));
+    document.dispatchEvent(new DragEvent("dragover", { dataTransfer }));
+    window.asked = 0;
+    HTMLInputElement.prototype.click = () => { asked++; };
+})()"""
 
 
 def test_a_replay_is_chosen_by_keyboard_and_new_games_have_the_map_of_the_page(open_page, tmp_path):
@@ -482,9 +487,9 @@ def test_a_replay_is_chosen_by_keyboard_and_new_games_have_the_map_of_the_page(o
     click(tab, "#ending [value=again]", until="!page.game && page.isPlaying")
     tab.evaluate(OVER)
     assert tab.evaluate("getComputedStyle(element('drop')).display") == "grid"
-    with tab.expect_file_chooser() as chooser:
-        press(tab, "u")
-    chooser.value.set_files(tmp_path / "other.replay")
+    press(tab, "u")
+    click(tab, "#open", until="asked === 2")
+    tab.set_input_files("[type=file]", tmp_path / "other.replay")
     soon(tab, f"page.film.header.title.endsWith('seed {other.seed}') && !local.isBusy")
     assert tab.evaluate("page.film.lastTick") == other.num_ticks
     assert tab.evaluate("page.film.numLand") == other.num_land
