@@ -6,7 +6,7 @@ const REFUSED_PERIOD = 10_000; // milliseconds that the reason is shown
 /** Shows the game of a file, if it is a replay that the page can play; else says why not. */
 async function openReplay(file) {
   page.say("Reading the replay ...");
-  const refused = await local.open(file);
+  const refused = await local.showReplay(file);
   page.say(refused, REFUSED_PERIOD);
   if (!refused) page.play(true);
 }

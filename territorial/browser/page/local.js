@@ -114,9 +114,9 @@ class LocalGame {
   // ---- replays -------------------------------------------------------------------------------------
 
   /** Shows the game of a file, from which on it can be played; returns why that cannot be, or "". */
-  open(file) { return this.#alone(() => this.#open(file)); }
+  showReplay(file) { return this.#alone(() => this.#showReplay(file)); }
 
-  async #open(file) {
+  async #showReplay(file) {
     const { page } = this;
     if (page.ownSeat && this.now.tick) return "You are playing; resign, or play to the end, to see another game.";
     if (!page.film.isComplete && !this.now) return "The film is still loading.";
