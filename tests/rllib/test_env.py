@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rllib_adapters.envs.agent_interface import SHARED, ByteBox
-from rllib_adapters.envs.batch import TerritorialBatchEnv
+from rllib_adapters.envs.batch import TerritorialBatchEnv, outcome
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv, TerritorialTeamsEnv
 from territorial import VecGame
 from territorial.engine.batch_arrays import seed_of_episode
@@ -197,3 +197,11 @@ def test_the_engine_begins_the_next_games_with_their_own_seeds_and_seats(batch, 
             assert seated == [player.kind for player in view.players]
         play_episode(batch)
         batch.step(ACTIONS)
+
+
+def test_seats_of_games_that_were_cut_have_places_and_those_of_games_that_were_left_have_none(batch):
+    play_episode(batch)
+    assert [game.players for game in batch.outcomes] == [tuple(map(str, who)) for who in played(batch)]
+    assert [sum(game.places) for game in batch.outcomes] == [1 + 2 + 3 + 4 + 5 + 6] * GAMES
+    left = outcome(played(batch)[0], batch.game.state, 0, is_cut=False)
+    assert np.isnan(left.places).all()
