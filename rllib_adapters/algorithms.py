@@ -226,7 +226,7 @@ BUFFER = "PrioritizedEpisodeReplayBuffer"
 class TerritorialDQNConfig(TerritorialConfig, DQNConfig):
     """The configuration of ``TerritorialDQN``.
 
-    The ``capacity`` of ``replay_buffer_config`` counts agent steps of each module that learns.
+    The ``capacity`` of ``replay_buffer_config`` counts what agents of each module that learns have observed.
     """
 
     algorithm = TerritorialDQN

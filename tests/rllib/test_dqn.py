@@ -1,6 +1,8 @@
 """DQN on pairs: its buffer, values of actions, leagues in both runners, and what it cannot be given."""
 
 import math
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +23,7 @@ from territorial.memory.setup import Setup
 from territorial.nets import PairPolicy, SnapshotPolicy
 from territorial.nets.pair_policy import PairRows, epsilon_greedy
 from territorial.nets.policy import MASKED
+from tests.bots.networks import random_rows
 from tests.rllib.support import CONFIG, runner_of, trained
 from tests.rllib.test_league import small_league
 from tests.torch.test_pair_policy import inputs
@@ -310,3 +313,19 @@ def test_what_it_cannot_be_given_is_an_error_when_it_is_built(env, settings, mes
             setattr(config, name, value)
     with pytest.raises((ValueError, MemoryError), match=message):
         config.validate()
+
+
+@pytest.mark.checkout
+@pytest.mark.usefixtures("running_ray")
+def test_the_example_compares_it_with_ppo(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "examples"))
+    import dqn_pairs
+
+    export = partial(PairPolicy.export, rows=random_rows(200, 0))
+    monkeypatch.setattr(
+        PairPolicy, "export", lambda *args, **options: export(*args, **options | {"least_equal": 0})
+    )
+    monkeypatch.setattr(dqn_pairs, "GAMES", 8)
+    found = dqn_pairs.main(["--minutes", "0.001", "--games", "2", "--folder", str(tmp_path)])
+    assert found.policies == ("holding", "dqn", "ppo")
+    assert [len(found.records), found.matrix("place").games.tolist()] == [6, [[2]] * 3]
