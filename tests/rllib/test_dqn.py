@@ -1,6 +1,5 @@
 """DQN on pairs: its buffer, values of actions, leagues in both runners, and what it cannot be given."""
 
-import math
 from functools import partial
 from pathlib import Path
 
@@ -81,20 +80,15 @@ def test_steps_of_pieces_are_joined_and_each_observation_is_stored_once():
 
 
 def test_a_buffer_that_is_full_replaces_the_oldest_steps_and_draws_no_others():
-    buffer, step = ReplayBuffer(10, 0.6, 0), 0
-    for agents in range(40):
-        for first in (1000 * agents, 1000 * agents + 3):
-            buffer.add(piece(str(agents), first, 3, ends=first % 1000 == 3))
-            found = drawn_from(buffer)
-            assert len(found) == len(buffer) <= 9
-            newest = max(found)
-            assert newest == first + 2
-            assert all(
-                after == begin + 1 and ends == (begin % 1000 == 5)
-                for begin, (*_, after, _, ends) in found.items()
-            )
-            step = max(step, len(buffer))
-    assert step >= 8
+    buffer = ReplayBuffer(10, 0.6, 0)
+    for first in (1000 * agent + begin for agent in range(40) for begin in (0, 3)):
+        buffer.add(piece(str(first // 1000), first, 3, ends=first % 1000 == 3))
+        found = drawn_from(buffer)
+        assert max(found) == first + 2
+        assert 3 <= len(found) == len(buffer) <= 9
+        assert found == {one: (one, one, one + 1, 1, one % 1000 == 5) for one in found}
+    assert len(buffer) >= 7
+    buffer.add(piece("none", 40_000, 0))
     buffer.add(piece("long", 50_000, 30))  # of what has no room, the end is kept
     assert sorted(drawn_from(buffer)) == list(range(50_021, 50_030))
 
@@ -103,15 +97,11 @@ def test_steps_with_large_errors_are_drawn_more_often_and_weigh_less():
     buffer = ReplayBuffer(8, 1.0, 0)
     buffer.add(piece("a", 0, 4, ends=True))
     for _ in range(2):
-        rows = buffer.sample(4000, 1, 1.0, 1.0)
-        seen = rows[Columns.OBS]["x"][:, 0]
-        buffer.update_priorities(np.where(seen == 2, 3.0, 1.0))
-    shares = np.bincount(buffer.sample(6000, 1, 1.0, 1.0)[Columns.OBS]["x"][:, 0], minlength=4) / 6000
-    np.testing.assert_allclose(shares, np.array([1, 1, 3, 1]) / 6, atol=0.03)
-    rows = buffer.sample(100, 1, 1.0, 1.0)
-    np.testing.assert_allclose(
-        rows["weights"], np.where(rows[Columns.OBS]["x"][:, 0] == 2, 1 / 3, 1), rtol=1e-4
-    )
+        rows = buffer.sample(6000, 1, 1.0, 1.0)
+        is_wrong = rows[Columns.ACTIONS] == 2
+        buffer.update_priorities(np.where(is_wrong, 3.0, 1.0))
+    np.testing.assert_allclose(is_wrong.mean(), 3 / 6, atol=0.03)
+    np.testing.assert_allclose(rows["weights"], np.where(is_wrong, 1 / 3, 1), rtol=1e-4)
 
 
 # ---- values of actions -----------------------------------------------------------------------------
@@ -122,20 +112,16 @@ def test_the_best_action_is_that_of_the_policy_and_no_other_is_legal():
     mask[:, 1:11] = 0
     with torch.no_grad():
         values, (logits, worth) = policy.action_values(own, pairs, mask), policy(own, pairs, mask)
-    assert (values[mask == 0] == MASKED).all()
-    assert (values[mask > 0] > MASKED / 2).all()
-    assert (values.argmax(1) == PairPolicy.greedy(logits)).float().mean() == 1
+    assert ((values == MASKED) == (mask == 0)).all()
+    assert (values.argmax(1) == PairPolicy.greedy(logits)).all()
     found = policy.choices(own, pairs)
     torch.testing.assert_close(values[:, 0], worth + found.hold)
     launch = worth + found.targets[:, 4] + found.fractions[:, 4, 7] - found.fractions[:, 4].amax(1)
     torch.testing.assert_close(values[:, 1 + 40 + 7], torch.where(mask[:, 48] > 0, launch, MASKED))
-    parts = epsilon_greedy(logits, 0.3)
-    legal = (mask > 0).float()
-    torch.testing.assert_close(parts.sum(1), torch.ones(40))
-    torch.testing.assert_close(parts.amax(1), 0.7 + 0.3 / legal.sum(1))
-    assert (parts[mask == 0] == 0).all()
-    frozen = PairRows("small", epsilon=0.0)
-    assert (frozen.draw(logits) == values.argmax(1)).all()
+    parts, of_any = epsilon_greedy(logits, 0.3), 0.3 / (mask > 0).sum(1, keepdim=True)
+    best = torch.nn.functional.one_hot(values.argmax(1), 81)
+    torch.testing.assert_close(parts, 0.7 * best + of_any * (mask > 0))
+    assert (PairRows("small", epsilon=0.0).draw(logits) == values.argmax(1)).all()
 
 
 def config_of(runner="batched", **env):
@@ -212,11 +198,8 @@ def test_a_league_learns_freezes_and_resumes(ends, tmp_path, runner):
     (buffer,) = algorithm.local_replay_buffer.values()
     legal = buffer._seen["action_mask"][np.arange(300), buffer._actions]
     assert legal[buffer._priorities > 0].all()
-    assert 150 <= len(buffer) < buffer._count
-    assert {name.shape[0] for name in buffer._seen.values()} == {300}
-    found = result["learners"]["main"]
-    assert math.isfinite(found["total_loss"])
-    assert found["num_target_updates"] > 0
+    assert 150 <= len(buffer) < 300 < buffer._count
+    assert result["learners"]["main"]["num_target_updates"] > 0
     after = algorithm.learner_group.get_weights()["main"]
     assert any((before[name] != after[name]).any() for name in before)
     acting = algorithm.env_runner.module["main"].get_state()
