@@ -146,39 +146,32 @@ def tuned(config, capacity=300):
 @pytest.mark.usefixtures("running_ray")
 def test_the_loss_is_that_of_targets_computed_by_hand(ends):
     algorithm = ends(config_of().build_algo())
-    learner = algorithm.learner_group._learner
-    module, (own, pairs, mask) = learner.module["main"], inputs(3)
+    module, (own, pairs, mask) = algorithm.learner_group._learner.module["main"], inputs(3)
     for layer in (module.target_policy.hold, module.target_policy.score):
         torch.nn.init.normal_(layer.weight)
-    mask[0, 1:] = 0  # only holding is legal in what comes next
-    seen = {"own": own.numpy(), "pairs": pairs.numpy(), "action_mask": mask.numpy()}
-    now = {**seen, "action_mask": np.ones_like(seen["action_mask"])}
-    rewards, ends_there, steps = np.float32([1, 2, 3]), np.array([False, True, False]), np.array([1, 1, 2])
+    later = mask.clone()
+    later[0, 1:] = 0  # only holding is legal in what comes next
     with torch.no_grad():
-        values = module.policy.action_values(own, pairs, torch.ones_like(mask))
-        best = module.policy.action_values(own, pairs, mask).argmax(1)
-        after = module.target_policy.action_values(own, pairs, mask)
+        values = module.policy.action_values(own, pairs, mask).numpy()
+        best = module.policy.action_values(own, pairs, later).argmax(1)
+        after = module.target_policy.action_values(own, pairs, later)[range(3), best].numpy()
     assert best[0] == 0
-    later = after.gather(1, best[:, None])[:, 0].numpy()
-    actions = np.array([0, 5, 17])
-    wanted = rewards + 0.99**steps * np.where(ends_there, 0, later)
-    errors = np.abs(values.numpy()[range(3), actions] - wanted)
-    batch = SampleBatch(
-        {
-            Columns.OBS: now,
-            Columns.NEXT_OBS: seen,
-            Columns.ACTIONS: actions,
-            Columns.REWARDS: rewards,
-            Columns.TERMINATEDS: ends_there,
-            "n_step": steps,
-            "weights": np.ones(3, np.float32),
-        }
-    )
-    (found,) = algorithm.learner_group.update(
-        batch=MultiAgentBatch({"main": batch}, env_steps=3), timesteps={}
-    )
-    found = np.concatenate(found["main"]["td_error"].peek())
-    np.testing.assert_allclose(found, errors, rtol=1e-4)
+    actions = mask.multinomial(1)[:, 0].numpy()
+    errors = values[range(3), actions] - (np.array([1, 2, 3]) + np.array([0.99, 0, 0.99**2]) * after)
+    seen = {"own": own.numpy(), "pairs": pairs.numpy(), "action_mask": mask.numpy()}
+    rows = {
+        Columns.OBS: seen,
+        Columns.NEXT_OBS: {**seen, "action_mask": later.numpy()},
+        Columns.ACTIONS: actions,
+        Columns.REWARDS: np.float32([1, 2, 3]),
+        Columns.TERMINATEDS: np.array([False, True, False]),
+        "n_step": np.array([1, 1, 2]),
+        "weights": np.ones(3, np.float32),
+    }
+    batch = MultiAgentBatch({"main": SampleBatch(rows)}, env_steps=3)
+    (found,) = algorithm.learner_group.update(batch=batch, timesteps={})
+    (found_errors,) = found["main"]["td_error"].peek()
+    np.testing.assert_allclose(found_errors, np.abs(errors), rtol=1e-4)
 
 
 # ---- leagues ---------------------------------------------------------------------------------------
