@@ -42,7 +42,7 @@ from rllib_adapters.learning.learners import (
 from rllib_adapters.learning.replay import ReplayBuffer
 from rllib_adapters.modules.action_values import QPairModule
 from rllib_adapters.sampling.runner import StockEnvRunner, TerritorialEnvRunner
-from territorial.config.validation import finite_number, one_of, whole_number
+from territorial.config.validation import one_of, whole_number
 from territorial.envs.forms import GameSizes
 from territorial.files.bounded import check_fields
 from territorial.files.room import check_room
@@ -224,7 +224,7 @@ BUFFER = "PrioritizedEpisodeReplayBuffer"
 class TerritorialDQNConfig(TerritorialConfig, DQNConfig):
     """The configuration of ``TerritorialDQN``.
 
-    The ``capacity`` of ``replay_buffer_config`` counts agent steps of each module that learns.
+    The ``capacity`` of ``replay_buffer_config`` counts what agents of each module that learns have observed.
     """
 
     algorithm = TerritorialDQN
@@ -252,8 +252,6 @@ class TerritorialDQNConfig(TerritorialConfig, DQNConfig):
         own = self.replay_buffer_config
         check_fields("replay_buffer_config", own, ("type", "capacity", "alpha", "beta"))
         one_of("the type of replay_buffer_config", own["type"], (BUFFER,))
-        for name in ("alpha", "beta"):
-            finite_number(f"{name} of replay_buffer_config", own[name], 0, 1)
         least = 2 * self.num_steps_sampled_before_learning_starts  # a step has two observations at most
         capacity = whole_number("capacity of replay_buffer_config", own["capacity"], max(2, least))
         check_room("the steps in the replay buffer", capacity * bytes_of_step, "use a smaller capacity")

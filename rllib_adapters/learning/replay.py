@@ -46,6 +46,8 @@ class ReplayBuffer:
 
     def add(self, own: Any) -> None:
         """Store a piece of an agent's episode, which may go on an earlier one; if it has no room, its end."""
+        if not len(own):  # it has only begun
+            return
         steps = min(len(own), self.capacity - 1)
         oldest = self._count + steps - self.capacity  # once these are stored
         before = self._open.pop(own.id_, -self.capacity)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -14,7 +13,6 @@ from ray.rllib.utils.schedules.scheduler import Scheduler
 from torch import Tensor, nn
 
 from rllib_adapters.modules.pairs import PairModule
-from territorial.league import Manifest
 from territorial.nets.pair_policy import PairPolicy, epsilon_greedy, flat_mask
 
 
@@ -26,6 +24,7 @@ class QPairModule(QNetAPI, PairModule):
     """
 
     temperature: ClassVar[int] = 0
+    frozen: ClassVar[Mapping[str, Any]] = {"epsilon": 0.0}
 
     @classmethod
     def make_policy(cls, model_config: Mapping[str, Any]) -> PairPolicy:
@@ -33,12 +32,6 @@ class QPairModule(QNetAPI, PairModule):
         policy = super().make_policy(model_config)
         nn.init.zeros_(policy.hold.bias)
         return policy
-
-    @classmethod
-    def manifest(cls, model_config: Mapping[str, Any], **metadata: Any) -> Manifest:
-        """Return the manifest of snapshots of a module with ``model_config``, which play any games."""
-        found = super().manifest(model_config, **metadata)
-        return dataclasses.replace(found, settings={**found.settings, "epsilon": 0.0})
 
     def setup(self) -> None:
         """Build the network; called by RLlib."""

@@ -52,6 +52,8 @@ class PairModule(PolicyModule):
     """Makes the network of a snapshot; it plays any games."""
     temperature: ClassVar[int] = TEMPERATURE_UNIT
     """How the engine plays a snapshot, in 256ths: it draws actions as the policy does."""
+    frozen: ClassVar[Mapping[str, Any]] = {}
+    """Further settings of snapshots, which say how ``PairRows`` plays them elsewhere."""
 
     @classmethod
     def make_policy(cls, model_config: Mapping[str, Any]) -> PairPolicy:
@@ -70,7 +72,7 @@ class PairModule(PolicyModule):
             width=layout.width,
             num_players=layout.num_players,
             frames=0,
-            settings=_settings_of(model_config),
+            settings={**_settings_of(model_config), **cls.frozen},
             metadata=metadata,
         )
 
