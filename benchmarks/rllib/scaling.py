@@ -65,7 +65,8 @@ class Point:
 
 def points() -> list[Point]:
     """Return all points, those first of which the rates are."""
-    found = [Point(name, runners, PRESETS[name].num_games) for runners in (0, 1) for name in PRESETS]
+    found = [Point(name, 0, preset.num_games) for name, preset in PRESETS.items()]
+    found += [Point(name, 1, PRESETS[name].num_games) for name in ("pairs", "features")]
     found += [Point("pairs", runners, 64, reads_memory=True) for runners in (1, 4, 16, 32)]
     found += [Point(name, 1, PRESETS[name].num_games, algorithm="APPO") for name in ("pairs", "features")]
     for name in ("pairs", "features"):
@@ -74,7 +75,7 @@ def points() -> list[Point]:
         found += [Point(name, 1, 16, learners) for learners in (1, 2)]
         found += [Point(name, runners, 16, runner="stock") for runners in (0, 1)]
         found += [Point(name, 2, games, algorithm="APPO") for games in (16, 64)]
-    found += [Point("boards", 0, 4), Point("boards", 2, 2)]
+    found += [Point("boards", 0, 4), Point("boards", 1, 2), Point("boards", 2, 2)]
     return list(dict.fromkeys(found))
 
 

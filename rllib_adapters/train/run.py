@@ -12,6 +12,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -412,6 +413,7 @@ def configured(
     return own
 
 
+@cache
 def parameters_of(training: Training) -> int:
     """Return the number of parameters of the network that learns."""
     net = training.net

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -34,10 +35,10 @@ class Rates(NamedTuple):
 
 
 RATES: Mapping[str, Rates] = {
-    "quick": Rates(1, 1, 1),
-    "pairs": Rates(1, 1, 1),
-    "features": Rates(1, 1, 1),
-    "boards": Rates(1, 1, 1),
+    "quick": Rates(5400, 9400, 0.017),
+    "pairs": Rates(14500, 29200, 0.10),
+    "features": Rates(5950, 18300, 0.042),
+    "boards": Rates(7.4, 130, 0.25),
 }
 """By preset, with PPO and the batched runner: docs/scaling.md has the machine and the date."""
 
@@ -133,19 +134,20 @@ def plan_for(cores: int, memory: int, preset: str = DEFAULT) -> ScalingPlan:
     most = whole_number("cores", cores, 1, MOST_CORES) - 1
     whole_number("memory", memory, 1)
     training, rates = PRESETS[preset], RATES[preset]
-    setup = dataclasses.replace(training.setup(parameters_of(training)), env_runners=0)
+    setup = training.setup(parameters_of(training))
     steps, rows = training.iteration_steps, training.iteration_steps * training.agent_seats
     sampling, learning = steps / rates.steps, rows / rates.rows
     useful = math.ceil(sampling / (ENOUGH * (learning + rates.rest)))
     useful = min(useful, steps // training.num_games)  # each plays a step of each of its games
-    found = predict(setup, training.net.obs)
-    found.check_budget(memory)
-    for runners in range(2, min(most, useful) + 1):  # a single one would only play while the driver waits
-        larger = predict(dataclasses.replace(setup, env_runners=runners), training.net.obs)
-        if larger.peak > memory:
-            break
-        found = larger
-    bounds = {"learner": useful, "cores": most, "memory": found.runners}
+
+    def with_runners(runners: int) -> Plan:
+        return predict(dataclasses.replace(setup, env_runners=runners), training.net.obs)
+
+    with_runners(0).check_budget(memory)
+    room = most if most > 1 else 0  # a single runner would only play while the driver waits
+    fitting = bisect_right(range(2, min(room, useful) + 1), memory, key=lambda one: with_runners(one).peak)
+    found = with_runners(fitting + 1 if fitting else 0)
+    bounds = {"learner": useful, "cores": room, "memory": found.runners}
     return ScalingPlan(
         preset,
         dataclasses.replace(training, env_runners=found.runners, memory_mb=memory // MB),

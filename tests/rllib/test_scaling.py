@@ -11,8 +11,8 @@ from territorial import cli
 from territorial.memory.plan import BudgetError
 
 GB = 2**30
-CORES = (1, 2, 3, 4, 8, 16, 32, 64, 128, 256)
-SIZES = (4, 6, 8, 16, 64, 1024)
+CORES = (1, 2, 3, 4, 16, 64, 256)
+SIZES = (4, 8, 64, 1024)
 
 
 def test_an_iteration_takes_the_sum_of_its_parts_or_the_larger_one():
@@ -28,7 +28,7 @@ def test_plans_fit_their_machines_and_more_never_makes_them_slower(preset):
     for (cores, size), plan in plans.items():
         training, memory = plan.training, plan.memory
         assert memory.peak <= size * GB
-        assert 1 + memory.runners + memory.learners <= max(cores, 1)
+        assert 1 + memory.runners + memory.learners <= cores
         assert (training.env_runners, training.memory_mb) == (memory.runners, 1024 * size)
         assert training.num_games * max(1, memory.runners) <= training.iteration_steps
         smaller = [other for (c, s), other in plans.items() if c <= cores and s <= size]
@@ -50,7 +50,7 @@ def test_plans_fit_their_machines_and_more_never_makes_them_slower(preset):
             BudgetError,
             "needs 1,.* MB .*; the budget is 256 MB. Most is taken by: minibatch .*, imports",
         ),
-        ((4, GB, "pair"), ValueError, "preset is 'pair'; it must be one of quick, pairs, features, boards"),
+        ((4, GB, "pair"), ValueError, "preset is 'pair' .*; it must be one of quick, pairs, features"),
     ],
 )
 def test_machines_that_cannot_be_are_named(arguments, error, message):
