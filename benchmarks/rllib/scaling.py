@@ -17,6 +17,7 @@ moments at which it was read. It needs Ray with RLlib and torch (the extra ``rll
 
 import dataclasses
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -35,7 +36,7 @@ from ray.rllib.algorithms.ppo import PPOConfig
 
 from benchmarks import harness
 from rllib_adapters.train.options import PRESETS
-from rllib_adapters.train.run import DRIVER, RAY, configured, kind_of, parameters_of, start_ray
+from rllib_adapters.train.run import configured, parameters_of, start_ray
 from territorial.cli import options
 from territorial.league import SnapshotStore
 from territorial.memory.guard import MemoryGuard
@@ -174,25 +175,21 @@ def wrap(owner: Any, name: str, spent: dict[str, float], what: str) -> None:
 
 def trained(algorithm: Any, spent: dict[str, float]) -> dict[str, Any]:
     """Return steps and seconds of some iterations."""
-    first = algorithm.train()
-    before, steps, began = by_kind(), sampled(first), time.perf_counter()
+    steps, work = sampled(algorithm.train()), processes_of(algorithm)
+    before, began = seconds_of(work), time.perf_counter()
     spent.update(dict.fromkeys(spent, 0.0))
     iterations = 0
     while iterations < 2 or time.perf_counter() - began < SECONDS:
         result = algorithm.train()
         iterations += 1
-    seconds = {kind: total - before.get(kind, 0.0) for kind, total in by_kind().items()}
-    driver = seconds.pop(DRIVER)
-    sampling = spent["sampling"] + sum(part for kind, part in seconds.items() if "Runner" in kind)
-    learning = spent["learning"] + sum(part for kind, part in seconds.items() if "Learner" in kind)
+    seconds = {what: total - before[what] for what, total in seconds_of(work).items()}
     return {
         "iterations": iterations,
         "steps": sampled(result) - steps,
         "wall": time.perf_counter() - began,
-        "sampling": sampling,
-        "learning": learning,
-        "rest": driver - spent["sampling"] - spent["learning"],
-        "ray": seconds.get(RAY, 0.0),
+        "sampling": seconds["sampling"] + spent["sampling"],
+        "learning": seconds["learning"] + spent["learning"],
+        "rest": seconds["driver"] - sum(spent.values()),
     }
 
 
@@ -201,13 +198,18 @@ def sampled(result: dict[str, Any]) -> int:
     return int(result["env_runners"]["num_env_steps_sampled_lifetime"])
 
 
-def by_kind() -> dict[str, float]:
-    """Return the seconds of processor of all processes so far, by kind."""
-    found: dict[str, float] = {}
-    for process in measure().processes:
-        kind = kind_of(process.pid, process.name)
-        found[kind] = found.get(kind, 0.0) + sum(harness.processor_seconds([process.pid]).values())
-    return found
+def processes_of(algorithm: Any) -> dict[str, list[int]]:
+    """Return the processes of an algorithm by what they do, those of Ray aside."""
+    own = os.getpid()
+    runners = algorithm.env_runner_group.foreach_env_runner(lambda _: os.getpid())
+    learners = algorithm.learner_group.foreach_learner(lambda _: os.getpid())
+    found = {"sampling": runners, "learning": [one.get() for one in learners]}
+    return {"driver": [own]} | {what: [pid for pid in pids if pid != own] for what, pids in found.items()}
+
+
+def seconds_of(work: dict[str, list[int]]) -> dict[str, float]:
+    """Return the seconds of processor of processes so far, by what they do."""
+    return {what: sum(harness.processor_seconds(pids).values()) for what, pids in work.items()}
 
 
 def trained_with_memory(algorithm: Any) -> dict[str, Any]:
