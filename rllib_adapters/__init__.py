@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # editors and type checkers do not run __getattr__
     from rllib_adapters.league.shared_store import SharedStore
     from rllib_adapters.modules.board import BoardModule
     from rllib_adapters.modules.checkpoint import CheckpointPolicy
+    from rllib_adapters.train.scaling import plan_for
 
 __all__ = [
     "BoardModule",
@@ -37,6 +38,7 @@ __all__ = [
     "evaluate",
     "freeze",
     "outcomes_of",
+    "plan_for",
     "policy_of",
     "predict_memory",
     "set_league",
@@ -56,6 +58,7 @@ _HOMES = {
     "evaluate": "rllib_adapters.league.evaluate",
     "freeze": "rllib_adapters.league.control",
     "outcomes_of": "rllib_adapters.league.control",
+    "plan_for": "rllib_adapters.train.scaling",
     "policy_of": "rllib_adapters.league.control",
     "predict_memory": "rllib_adapters.league.memory",
     "set_league": "rllib_adapters.league.control",

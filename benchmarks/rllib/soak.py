@@ -42,7 +42,7 @@ from scipy.stats import linregress, t
 
 from benchmarks import harness
 from rllib_adapters.train.options import CHECKPOINTS, PRESETS, SNAPSHOTS, Training
-from rllib_adapters.train.run import RAY, Run, kind_of, start_ray
+from rllib_adapters.train.run import RAY, Run, configured, kind_of, start_ray
 from territorial.cli import options
 from territorial.memory.measure import measure
 from territorial.memory.plan import MB
@@ -79,11 +79,15 @@ def training_of(preset: str, minutes: float, runners: int) -> Training:
 
 
 class Soaked(Run):
-    """A run that also evaluates, and may train by another algorithm."""
+    """A run that also evaluates, and may train by another algorithm, or be played by another runner."""
+
+    theirs: type[AlgorithmConfig] = PPOConfig
+    runner = "batched"
 
     def _configuration(self) -> AlgorithmConfig:
-        config = super()._configuration()
+        config = configured(self.training, self.store, self.theirs(), self.runner)
         config.evaluation(evaluation_interval=20, evaluation_num_env_runners=1, evaluation_duration=2)
+        config.training(use_kl_loss=False)
         if isinstance(config, APPOConfig):
             config.training(minibatch_size=None, num_epochs=1)
             config.reporting(min_time_s_per_iteration=0)
@@ -288,7 +292,7 @@ def main(argv: list[str] | None = None) -> int:
     parsed = parser.parse_args(argv)
     warnings.simplefilter("ignore")
     training = training_of(parsed.preset, parsed.minutes, parsed.env_runners)
-    Soaked.algorithm_config, Soaked.runner = ALGORITHMS[parsed.algorithm], parsed.runner
+    Soaked.theirs, Soaked.runner = ALGORITHMS[parsed.algorithm], parsed.runner
     start_ray(training.env_runners + 1)  # and one that evaluates
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:

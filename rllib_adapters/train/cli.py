@@ -44,7 +44,7 @@ def add_parser(verbs: Any) -> None:
         "--preset",
         choices=tuple(PRESETS),
         default=DEFAULT,
-        help=f"preset that sets all options which are not given (default {DEFAULT})",
+        help=options.explained("--preset", default=DEFAULT),
     )
     group = parser.add_argument_group(f"options of the run, with the defaults of the preset {DEFAULT}")
     for spec in dataclasses.fields(Training):

@@ -12,6 +12,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -84,9 +85,6 @@ class Run:
     ``memory_mb``.
 
     """
-
-    algorithm_config: type[AlgorithmConfig] = PPOConfig
-    runner = "batched"
 
     def __init__(
         self, folder: Path, training: Training | None, *, shared: bool = False, **limits: Any
@@ -170,42 +168,12 @@ class Run:
             )
 
     def _build(self) -> Algorithm:
-        self._check_budget(self.training.env_config())
+        self._check_budget()
         return self._configuration().build_algo()
 
     def _configuration(self) -> AlgorithmConfig:
         """Return what the algorithm of a new run is built from."""
-        training = self.training
-        config = configure_league(
-            self.algorithm_config(),
-            training.env_config(),
-            training.league(),
-            self.store,
-            start=training.start or None,
-            module=(training.net.module, training.net.settings),
-            runner=self.runner,
-        )
-        config.env_runners(
-            num_env_runners=training.env_runners,
-            num_envs_per_env_runner=training.num_games,
-            rollout_fragment_length="auto",
-            sample_timeout_s=None,  # after 60 s, else, RLlib throws away what a slow machine has played
-            create_local_env_runner=training.env_runners == 0,
-        )
-        config.training(
-            train_batch_size_per_learner=training.iteration_steps,
-            minibatch_size=training.minibatch,
-            num_epochs=training.epochs,
-            lr=training.learning_rate,
-            gamma=training.gamma,
-            lambda_=0.95,
-            entropy_coeff=training.entropy,
-            use_kl_loss=False,
-            grad_clip=0.5,
-        )
-        config.learning(share=training.share, bf16=training.bf16)
-        config.debugging(seed=training.seed, log_level="ERROR")
-        return config
+        return configured(self.training, self.store, PPOConfig().training(use_kl_loss=False))
 
     def _restore(self, latest: Path) -> Algorithm:
         try:
@@ -223,12 +191,9 @@ class Run:
             )
         return algorithm
 
-    def _check_budget(self, env_config: dict[str, Any]) -> None:
+    def _check_budget(self) -> None:
         if self.training.memory_mb:
-            net = self.training.net
-            policy = net.module.make_policy(settings_of(env_config, **net.settings))
-            parameters = sum(part.numel() for part in policy.parameters())
-            plan = predict(self.training.setup(parameters), net.obs)
+            plan = predict(self.training.setup(parameters_of(self.training)), self.training.net.obs)
             plan.check_budget(self.training.memory_mb * MB)
 
     # ---- training -------------------------------------------------------------------------------------
@@ -414,6 +379,49 @@ def _state_in(path: Path) -> tuple[float, int, Mapping[str, Any]]:
         return seconds, whole_number("logged", state["logged"], 0), options
     except (ValueError, TypeError, OSError) as error:
         raise ValueError(f"{str(path)!r} does not hold the progress of a run: {error}") from None
+
+
+def configured(
+    training: Training, store: SnapshotStore, config: AlgorithmConfig, runner: str = "batched"
+) -> AlgorithmConfig:
+    """Return the configuration of an algorithm that trains as the options of a run say."""
+    own = configure_league(
+        config,
+        training.env_config(),
+        training.league(),
+        store,
+        start=training.start or None,
+        module=(training.net.module, training.net.settings),
+        runner=runner,
+    )
+    own.env_runners(
+        num_env_runners=training.env_runners,
+        num_envs_per_env_runner=training.num_games,
+        rollout_fragment_length="auto",
+        sample_timeout_s=None,  # after 60 s, else, RLlib throws away what a slow machine has played
+        create_local_env_runner=training.env_runners == 0,
+    )
+    own.training(
+        train_batch_size_per_learner=training.iteration_steps,
+        minibatch_size=training.minibatch,
+        num_epochs=training.epochs,
+        lr=training.learning_rate,
+        gamma=training.gamma,
+        lambda_=0.95,
+        entropy_coeff=training.entropy,
+        grad_clip=0.5,
+    )
+    own.learning(share=training.share, bf16=training.bf16)
+    own.debugging(seed=training.seed, log_level="ERROR")
+    return own
+
+
+@cache
+def parameters_of(training: Training) -> int:
+    """Return the number of parameters of the network that learns."""
+    net = training.net
+    policy = net.module.make_policy(settings_of(training.env_config(), **net.settings))
+    return sum(part.numel() for part in policy.parameters())
 
 
 def start_ray(runners: int) -> None:

@@ -4,12 +4,13 @@ import argparse
 import dataclasses
 import re
 import textwrap
+from importlib.metadata import EntryPoint
 from typing import Any
 
 from territorial.cli import options
-from territorial.cli.options import aligned, blamed_on
+from territorial.cli.options import UsageError, aligned, blamed_on, explained
 from territorial.config.fields import describe
-from territorial.memory.plan import PHASES, Item, Plan, in_mb
+from territorial.memory.plan import MOST_CORES, PHASES, Item, Plan, in_mb
 from territorial.memory.predict import SHOWN, predict
 from territorial.memory.setup import Setup
 
@@ -18,6 +19,7 @@ EXAMPLES = """\
   territorial info memory --capacity 300 --env-runners 4
   territorial info memory --config league.toml --budget 6GB
   territorial info memory --form pairs --json plan.json
+  territorial info memory --cores 16 --memory 64GB    what to train with there
 
 --config reads whole numbers in TOML or JSON: the options of the league above
 with _ for -, such as num_players = 16, and:
@@ -32,6 +34,14 @@ FORM_MEANINGS = {
 }
 JUDGED = "packed"
 """The form that a budget is for by default."""
+PLAN_FOR = EntryPoint("plan_for", "rllib_adapters:plan_for", "territorial.cli")
+"""What plans a run for a machine; it needs the extra "rllib", and is loaded where ``--cores`` is given."""
+BOUNDS = {
+    "cores": "more cores would make it faster",
+    "memory": "more memory would make it faster",
+    "learner": "more runners would hardly make it faster, because the learner takes most of the time",
+}
+"""What a faster run would need."""
 _UNITS = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
 
 
@@ -57,6 +67,17 @@ def add_parser(topics: Any) -> None:
         help="memory limit such as 6GB or 900MB (a MB is 2**20 bytes); exit code 1 if the peak of the form "
         f"{JUDGED}, or of --form, is higher",
     )
+    machine = parser.add_argument_group("what to train with on a machine, in place of a prediction")
+    machine.add_argument(
+        "--cores",
+        type=options.whole(1, MOST_CORES),
+        metavar="N",
+        help=f"cores that a run of `territorial train` may use; 1 to {MOST_CORES} (default none)",
+    )
+    machine.add_argument(
+        "--memory", type=size, metavar="SIZE", help="memory that such a run may take, such as 64GB"
+    )
+    machine.add_argument("--preset", metavar="NAME", help=explained("--preset", default="pairs"))
     options.add_report(parser, run)
     group = parser.add_argument_group("the league")
     for name in NAMED:
@@ -72,6 +93,8 @@ def _others() -> str:
 
 def run(parsed: argparse.Namespace) -> int:
     """Print the plans, and keep to the budget."""
+    if (parsed.cores, parsed.memory, parsed.preset) != (None, None, None):
+        return _plan(parsed)
     setup = setup_of(parsed)
     plans = [predict(setup, form) for form in ([parsed.form] if parsed.form else SHOWN)]
     result = {"setup": dataclasses.asdict(setup), "plans": list(map(as_data, plans))}
@@ -79,6 +102,34 @@ def run(parsed: argparse.Namespace) -> int:
     if parsed.budget is not None:
         (judged,) = (plan for plan in plans if plan.form == (parsed.form or JUDGED))
         judged.check_budget(parsed.budget)
+    return 0
+
+
+def _plan(parsed: argparse.Namespace) -> int:
+    """Print how to train on a machine."""
+    for option in ("cores", "memory"):
+        if getattr(parsed, option) is None:
+            raise UsageError(f"argument --{option}: it is needed with --cores, --memory and --preset")
+    preset = {} if parsed.preset is None else {"preset": parsed.preset}
+    try:
+        with blamed_on("--preset", ValueError):
+            plan = PLAN_FOR.load()(parsed.cores, parsed.memory, **preset)
+    except ImportError as error:
+        raise UsageError(
+            f"argument --cores: a plan needs RLlib: pip install 'territorial-env[rllib]' ({error})"
+        ) from None
+    found = plan.to_dict()
+    lines = [
+        ("runners", f"{found['runners']:,}" + " (the driver plays)" * (found["runners"] == 0)),
+        ("games of each", f"{found['games_of_a_runner']:,}"),
+        ("learners", f"{found['learners']:,}" + " (the driver learns)" * (found["learners"] == 0)),
+        ("steps of an iteration", f"{found['iteration_steps']:,}"),
+        ("memory at the worst moment", in_mb(found["peak"])),
+        ("steps a second, calculated", f"{found['steps_per_second']:,.0f}"),
+        ("bound by", f"{found['bound']}: {BOUNDS[found['bound']]}"),
+        ("the learner takes longer from", f"{found['enough_runners']:,} runners on"),
+    ]
+    options.report(parsed, f"{aligned(lines, indent=0)}\n\n{plan.command}", found)
     return 0
 
 

@@ -66,6 +66,7 @@ MEANINGS: Mapping[str, str] = {
     "--page": "write an HTML page that shows the game in a browser to FILE",
     "--picture": "write a picture to FILE, which must end in .png",
     "--plots": "draw plots into FOLDER (needs matplotlib)",
+    "--preset": "preset of `territorial train`, which sets all options that are not given",
     "--processes": "worker processes that play the games",
     "--quiet": "show no progress, only results, warnings and errors",
     "--seats": "who plays, by name and separated by commas",

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 MB = 2**20
+MOST_CORES = 10_000
+"""Of a machine that a run is planned for."""
 
 Place = Literal["driver", "runner", "learner", "node"]
 """Where an amount is taken: in the process that runs the algorithm, in each that plays or learns, or once."""
