@@ -4,6 +4,9 @@ import errno
 import os
 import pickle
 import runpy
+import signal
+import socket
+import subprocess
 import sys
 import threading
 import time
@@ -12,6 +15,7 @@ from pathlib import Path
 from unittest.mock import Mock
 from urllib.error import URLError
 
+import numpy as np
 import pytest
 
 from territorial import GameConfig, match
@@ -19,6 +23,8 @@ from territorial.evaluation.workers import StoppedError
 from territorial.files import locks
 from territorial.files.atomic import naming, sync_folder
 from territorial.files.locks import InUseError, locked, one_writer
+from territorial.league import SnapshotStore
+from tests.league.support import manifest
 
 
 @pytest.fixture
@@ -96,15 +102,108 @@ fcntl = pytest.importorskip("fcntl", reason="Windows has locks of another kind")
 SMALL = GameConfig(height=24, width=24, num_players=2, max_ticks=60)
 
 
-@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS], ids=errno.errorcode.get)
-def test_a_file_system_without_locks_is_named(tmp_path, monkeypatch, number):
-    monkeypatch.setattr(fcntl, "flock", Mock(side_effect=OSError(number, os.strerror(number))))
-    with pytest.raises(OSError, match="this file system has no locks; choose a folder on another") as caught:
+@pytest.fixture(params=[errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS], ids=errno.errorcode.get)
+def without_locks(request, monkeypatch):
+    refusal = OSError(request.param, os.strerror(request.param))
+    monkeypatch.setattr(fcntl, "flock", Mock(side_effect=refusal))
+
+
+def test_a_second_writer_is_refused_and_told_the_file(without_locks, tmp_path):
+    file = tmp_path / "lock.held"
+    for _ in range(2):
+        with one_writer(tmp_path / "lock"):
+            assert file.read_text().startswith(f"process {os.getpid()} on {socket.gethostname()}\n")
+            with pytest.raises(InUseError) as caught:
+                one_writer(tmp_path / "lock").__enter__()
+        assert not file.exists()
+    assert f"process {os.getpid()} on {socket.gethostname()}" in caught.value.holder
+    assert caught.value.holder.endswith(f"if it is gone, remove {str(file)!r}")
+
+
+def test_all_that_needs_a_lock_works_without(without_locks, tmp_path):
+    for games in (1, 2):
+        ranking = match(["banker"], SMALL, games, out=tmp_path / "m", processes=1, progress=False)
+        assert len(ranking.records) == games
+    SnapshotStore(tmp_path / "store").add("main", {"w": np.zeros(3)}, manifest())
+    assert not list(tmp_path.rglob("*.held"))
+    with one_writer(tmp_path / "m.lock"), pytest.raises(InUseError, match=r"remove '.*m\.lock\.held'"):
+        match(["banker"], SMALL, 3, out=tmp_path / "m", processes=1, progress=False)
+
+
+HOLDER = """
+import fcntl, sys, time
+from pathlib import Path
+from territorial.files.locks import one_writer
+
+def refuse(*_):
+    raise OSError(int(sys.argv[2]), "no locks")
+
+fcntl.flock = refuse
+with one_writer(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(1000)
+"""
+
+
+def test_what_a_killed_process_left_is_taken_over(without_locks, tmp_path):
+    command = [sys.executable, "-c", HOLDER, str(tmp_path / "lock"), str(errno.ENOLCK)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"held\n"
+    with pytest.raises(InUseError, match=f"process {process.pid} on "):
         one_writer(tmp_path / "lock").__enter__()
-    assert caught.value.filename == str(tmp_path / "lock")
+    process.send_signal(signal.SIGKILL)
+    with locked(tmp_path / "lock"):  # waits until it has ended
+        pass
+    process.communicate()
 
 
-def test_threads_wait_for_each_other(tmp_path):
+@pytest.fixture
+def held(without_locks, tmp_path):
+    """Return a function that writes what a process may have left, with changes."""
+
+    def write(old, new):
+        file = tmp_path / "lock.held"
+        with locked(tmp_path / "lock"):
+            text = file.read_text()
+        assert old in text
+        file.write_text(text.replace(old, new))
+        return file
+
+    return write
+
+
+def test_another_process_with_the_number_of_one_that_has_ended_is_not_it(held, tmp_path):
+    if not (began := locks._beginning(os.getpid())):
+        pytest.skip("this system does not say when a process began")
+    held(began, "1")
+    with one_writer(tmp_path / "lock"):
+        pass
+
+
+@pytest.mark.parametrize("old", [f" on {socket.gethostname()}", "\n"], ids=["a host", "nothing yet"])
+def test_a_process_that_cannot_be_looked_for_keeps_it(held, tmp_path, monkeypatch, old):
+    monkeypatch.setattr(locks, "PATIENCE_S", 0)
+    file = held(old, " on another")
+    with pytest.raises(InUseError, match=r"remove '.*lock\.held'"):
+        one_writer(tmp_path / "lock").__enter__()
+    with pytest.raises(BlockingIOError, match=r"if it is gone, remove this file: '.*lock\.held'"):
+        locked(tmp_path / "lock").__enter__()
+    file.unlink()
+    with locked(tmp_path / "lock"):
+        pass
+
+
+def test_a_file_that_could_not_be_written_keeps_nobody_out(without_locks, tmp_path, monkeypatch):
+    with monkeypatch.context() as failing:
+        failing.setattr(locks, "this_process", lambda: "\ud800")  # cannot be encoded
+        with pytest.raises(UnicodeError):
+            locked(tmp_path / "lock").__enter__()
+    with one_writer(tmp_path / "lock"):
+        pass
+
+
+def test_threads_wait_for_each_other(without_locks, tmp_path):
     inside: list[int] = []
     entered: list[bool] = []
 
@@ -121,6 +220,7 @@ def test_threads_wait_for_each_other(tmp_path):
     for thread in threads:
         thread.join()
     assert entered == [True] * 4
+    assert not list(tmp_path.glob("*.held"))
 
 
 def test_a_file_system_may_not_write_folders_to_the_disk(tmp_path, monkeypatch):
