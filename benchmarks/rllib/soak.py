@@ -42,9 +42,9 @@ from scipy.stats import linregress, t
 
 from benchmarks import harness
 from rllib_adapters.train.options import CHECKPOINTS, PRESETS, SNAPSHOTS, Training
-from rllib_adapters.train.run import RAY, Run, configured, kind_of, start_ray
+from rllib_adapters.train.run import DRIVER, RAY, Run, configured, kind_of, start_ray
 from territorial.cli import options
-from territorial.memory.measure import measure
+from territorial.memory.measure import ProcessMemory, measure
 from territorial.memory.plan import MB
 
 ALGORITHMS = {"ppo": PPOConfig, "appo": APPOConfig}
@@ -129,7 +129,7 @@ class Readings:
             "disk": sum(map(_bytes_below, (self._folder / SNAPSHOTS, self._folder / CHECKPOINTS))),
             "processes": {
                 str(process.pid): {
-                    "kind": kind_of(process.pid, process.name),
+                    "kind": _kind(process),
                     "private": process.private,
                     "files": _entries(process.pid, "fd"),
                     "threads": _entries(process.pid, "task"),
@@ -167,6 +167,12 @@ def mapped(pid: str) -> Counter[str]:
         elif first in ("Private_Clean:", "Private_Dirty:"):
             found[name] += 1024 * int(rest[0])
     return found
+
+
+def _kind(process: ProcessMemory) -> str:
+    """Return "driver", "Ray" or, of all other actors, "runner"."""
+    kind = kind_of(process.pid, process.name)
+    return kind if kind in (DRIVER, RAY) else "runner"
 
 
 def _entries(pid: int, name: str) -> int:

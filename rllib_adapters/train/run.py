@@ -428,9 +428,11 @@ def start_ray(runners: int) -> None:
     """Start Ray for a run, on this machine alone.
 
     Its processes get the priority of this one, unless RAY_worker_niceness says another: Ray's own default is
-    15, and on a busy machine the runners would get next to nothing of the processor.
+    15, and on a busy machine the runners would get next to nothing of the processor. Ray's control service
+    would keep events of every call of a runner, 60 MB an hour, for a dashboard, which there is not.
     """
     os.environ.setdefault("RAY_worker_niceness", "0")
+    os.environ.setdefault("RAY_task_events_report_interval_ms", "0")
     ray.init(
         address="local",
         num_cpus=runners + 1,
