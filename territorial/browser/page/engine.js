@@ -76,7 +76,7 @@ class Engine {
     for (const [seat, player] of players) {
       const code = BigInt(player === "page" ? page : player);
       if (code !== seats[seat]) codes[seat] = code;
-      if (player === "page") memory[seat * settings + interval] = 1;
+      if (code === BigInt(page)) memory[seat * settings + interval] = 1;
     }
     this.#call("seat_players");
   }
