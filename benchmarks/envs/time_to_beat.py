@@ -5,13 +5,13 @@
     python benchmarks/envs/time_to_beat.py generals orbit_wars --save RUNS    in an environment that has them
     python benchmarks/envs/time_to_beat.py --save RUNS                        only the table of what is there
 
-Every row trains Stable-Baselines3's PPO, masked where the game has masks, on one thread against the bot in all other
-seats. The score of a game is the share of the other players above whom the agent is placed; a draw counts
-half, so that 0.5 is even in every game. After 0, 15, 30, 60, ... s of processor time the agent plays 200 games that the
-training has not seen, and draws its actions as in training. It is placed better than the bot when the 95 % interval
-of the mean score lies above 0.5, and wins more when that of the games won lies above the share of equal players;
-200 further games must confirm either, or the training goes on. Only training counts, in seconds of the
-processor, up to two hours; a stopped run goes on from its last check.
+Every row trains Stable-Baselines3's PPO, masked where the game has masks, on one thread against the bot in
+all other seats. The score of a game is the share of the other players above whom the agent is placed; a draw
+counts half, so that 0.5 is even in every game. After 0, 15, 30, 60, ... s of processor time the agent plays
+200 games that the training has not seen, and draws its actions as in training. It is placed better than the
+bot when the 95 % interval of the mean score lies above 0.5, and wins more when that of the games won lies
+above the share of equal players; 200 further games must confirm either, or the training goes on. Only
+training counts, in seconds of the processor, up to two hours; a stopped run goes on from its last check.
 """
 
 import argparse
@@ -36,7 +36,7 @@ GAMES = 200
 LIMIT_S = 2 * 60 * 60.0
 FIRST_CHECK_S = 15.0
 NOT_HAD = {
-    "MicroRTS: CoacAI": "gym-microrts 0.6.0 needs Python below 3.10; gym 0.18.3, for 0.4.3, does not build on 3.11",
+    "MicroRTS: CoacAI": "gym-microrts 0.6.0 needs Python below 3.10; gym 0.18.3, for 0.4.3, fails to build",
     "Orbit Wars: starter": "installs, but 200 games at 2.8 ms a turn take 280 s of processor for each check",
 }
 """Rows that are not there, and why."""
@@ -85,7 +85,7 @@ class Battle(VecEnv):
     """The 81 red agents of a battle as so many environments; blue attacks the nearest that it sees.
 
     The package has no scripted bot, so blue's is this one: it attacks a neighbour, or else steps towards the
-    nearest enemy in view, or else to the side where red began. Eliminated agents observe zeros until the game ends.
+    nearest enemy in view, or else to the side where red began. Eliminated agents observe zeros until the end.
     """
 
     MOVES = np.array([(x, y) for y in range(-2, 3) for x in range(-2, 3) if abs(x) + abs(y) <= 2])
@@ -118,9 +118,8 @@ class Battle(VecEnv):
 
     def step_async(self, actions: Any) -> None:
         red = {f"red_{i}": int(action) for i, action in enumerate(actions)}
-        self.actions = red | {
-            name: self.blue_move(view) for name, view in self.seen.items() if name[0] == "b"
-        }
+        blue = [name for name in self.seen if name.startswith("blue")]
+        self.actions = red | {name: self.blue_move(self.seen[name]) for name in blue}
 
     def step_wait(self) -> Any:
         self.seen, rewards, *_ = self.game.step(self.actions)
@@ -208,7 +207,7 @@ ROWS: dict[str, Callable[[], Row]] = {
 
 
 def play(model: Any, envs: VecEnv, seed: int) -> np.ndarray:
-    """Return the scores of ``GAMES`` games; from each environment the first so many, so that none is favoured."""
+    """Return the scores of ``GAMES`` games, equally many of each environment: short ones are not favoured."""
     envs.seed(seed)
     seen, scores = envs.reset(), [list[float]() for _ in range(envs.num_envs)]
     is_masked = isinstance(model, MaskablePPO)
@@ -277,9 +276,7 @@ def train(name: str, seed: int, folder: Path, limit_s: float) -> None:
 
 def table(folder: Path) -> None:
     """Print a line for each row and training of ``folder``, and those that could not be had."""
-    print(
-        "| game: bot | seed | placed better after | wins more after | score untrained | at the end | games won |"
-    )
+    print("| game: bot | seed | placed better after | wins more after | untrained | trained | games won |")
     print("|---|--:|--:|--:|--:|--:|--:|")
     for file in sorted(folder.glob("*-*.json")):
         state, (name, seed) = json.loads(file.read_text()), file.stem.rsplit("-", 1)
@@ -296,9 +293,8 @@ def table(folder: Path) -> None:
 
 def main() -> int:
     """Train the rows that are named and print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    as_it_is = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=as_it_is)
     parser.add_argument("rows", nargs="*", choices=[*ROWS, []], help="rows to train (default none)")
     parser.add_argument("--save", type=Path, required=True, help="folder of weights and checks")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0], help="seeds of trainings (default 0)")
