@@ -17,8 +17,8 @@ training counts, in seconds of the processor, up to two hours; a stopped run goe
 import argparse
 import json
 import math
-import os
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -242,11 +242,6 @@ def beaten(check: dict[str, float], fair: float) -> set[str]:
     return {name for name, value in even.items() if check[name] - check[f"{name}_half"] > value}
 
 
-def processor_s() -> float:
-    """Return the processor time of this process and of its ended children, in seconds."""
-    return sum(os.times()[:4])
-
-
 def train(name: str, seed: int, folder: Path, limit_s: float) -> None:
     """Train the row until the bot is beaten or the time is up; the checks are in ``folder``."""
     algorithm, envs, options, fair = ROWS[name]()
@@ -260,9 +255,9 @@ def train(name: str, seed: int, folder: Path, limit_s: float) -> None:
     while len(state["beaten"]) < 2 and state["seconds"] < limit_s:
         until = min(limit_s, max(FIRST_CHECK_S, 2 * state["seconds"])) if state["checks"] else 0
         while state["seconds"] < until:
-            start = processor_s()
+            start = time.process_time()
             model.learn(model.n_steps * envs.num_envs, reset_num_timesteps=False)
-            state["seconds"] += processor_s() - start
+            state["seconds"] += time.process_time() - start
         tests = ROWS[name]().envs
         game_seed = 10**6 * (1 + seed) + 1000 * len(state["checks"])
         check = summary(play(model, tests, game_seed))
@@ -286,7 +281,7 @@ def table(folder: Path) -> None:
         state, (name, seed) = json.loads(file.read_text()), file.stem.rsplit("-", 1)
         first, last = state["checks"][0], state["checks"][-1]
         times = [f"{state['beaten'].get(key, math.inf):.0f} s" for key in ("score", "wins")]
-        times = [time.replace("inf", f"not in {state['seconds']:.0f}") for time in times]
+        times = [text.replace("inf", f"not in {state['seconds']:.0f}") for text in times]
         last = last.get("again", last)
         shown = [f"{check['score']:.2f} ± {check['score_half']:.2f}" for check in (first, last)]
         won = f"{last['wins']:.0%} ± {last['wins_half']:.0%}"
