@@ -35,9 +35,9 @@ class Rates(NamedTuple):
 
 
 RATES: Mapping[str, Rates] = {
-    "quick": Rates(5400, 9400, 0.017),
-    "pairs": Rates(14500, 29200, 0.10),
-    "features": Rates(5950, 18300, 0.042),
+    "quick": Rates(5400, 18400, 0.02),
+    "pairs": Rates(11200, 27200, 0.14),
+    "features": Rates(6800, 19500, 0.09),
     "boards": Rates(7.3, 134, 0.14),
 }
 """By preset, with PPO and the batched runner: docs/scaling.md has the machine and the date."""
