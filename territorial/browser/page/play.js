@@ -1,7 +1,7 @@
 "use strict";
 // Playing a seat: what the player sees of it and does, over the page that shows the game.
 
-const PREPARES = "The panel is being prepared, which takes up to a minute the first time.";
+const PREPARES = "The panel is being prepared, which takes a minute where the package has no machine code.";
 const BOARD_WATCHED = element("view").getAttribute("aria-label");
 const BOARD_PLAYED = "the board: drag to move, wheel to zoom, click a territory to attack it";
 const NOTCH = 60; // pixels of a wheel that change the share by one
