@@ -67,7 +67,7 @@ GAMES = {
 """Games that pages of the documentation show, by the names of their own pages: commands of `territorial`."""
 
 
-PUBLIC = ("bots", "training", "decode", "league", "maps", "nets", "render", "replay", "testing")
+PUBLIC = ("bots", "training", "decode", "league", "maps", "nets", "render", "replay")
 """Packages of ``territorial`` whose public names the reference has, beside those of the two packages."""
 IMPORTED = re.compile(r"^from ((?:territorial|rllib_adapters)[\w.]*) import ([^(#\n]+)", re.MULTILINE)
 """What pages import."""
