@@ -172,8 +172,7 @@ def test_human_mode_shows_every_step_by_itself(monkeypatch):
     drawn = []
 
     class Shown:
-        def show(self, owner, land, troops, tick, terrain, gifts):
-            assert gifts is None, "there are no teams"
+        def show(self, owner, land, troops, tick, terrain):
             drawn.append((tick, owner.copy(), land.tolist()))
 
         def close(self):

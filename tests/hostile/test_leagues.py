@@ -130,7 +130,7 @@ FORGED = [
     ("history.2.step", "x", "history[2]: step is 'x'; it must be a finite number"),
     ("history.2.ratings", {"main": 5}, "history[2]: ratings['main'] is 5"),
     ("history.2.above", [0.5], "history[2]: above is [0.5]"),
-    ("history", [ABOUT["history"][0]] * 4001, "history has 4,001 entries; it must have at most 4,000"),
+    ("history", [ABOUT["history"][0]] * 1001, "history has 1,001 entries; it must have at most 1,000"),
     ("rng.state", {"state": 1}, "rng: state has no 'inc'"),
     ("rng.state.state", 2**128, "rng: state['state'] is 340282366920938463463374607431768211456; it must be"),
     ("rng.bit_generator", "MT19937", "rng: bit_generator is 'MT19937'; it must be 'PCG64'"),
