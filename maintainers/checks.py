@@ -56,10 +56,11 @@ CHECK: list[list[list[CheckPart]]] = [
     ],
     [
         [CheckPart("machine-code", ["python maintainers/machine_code.py native web"])],
-        [CheckPart("types", ["mypy"]), CheckPart("docs", ["python bootstrap.py docs"])],
+        [CheckPart("types", ["mypy"])],
     ],
     [
-        [CheckPart("run", ["python bootstrap.py run"])],
+        # Pages of the documentation play games by the library that machine-code made.
+        [CheckPart("run", ["python bootstrap.py run"]), CheckPart("docs", ["python bootstrap.py docs"])],
         [
             CheckPart(
                 "wheel",
