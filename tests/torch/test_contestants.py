@@ -174,7 +174,9 @@ def test_who_cannot_play_is_refused_before_anything_is_played(store, named, tmp_
     with pytest.raises(MismatchError, match="width is 40; here it must be 48"):
         match(named("snapshot:first"), CONFIG.replace(width=48), 1, out=out, progress=False)
     unknown = SnapshotPolicy(store, "first")
-    with pytest.raises(MismatchError, match="'MeanTrunk'; those known here are PairPolicy, ReferenceModule"):
+    with pytest.raises(
+        MismatchError, match="'MeanTrunk'; those known here are FeatureModule, PairPolicy, ReferenceModule"
+    ):
         match([unknown], CONFIG, 1, out=out, progress=False)
     with pytest.raises(ValueError, match="'snapshot:first' is in a store of snapshots; it must be a Snap"):
         match(["snapshot:first"], CONFIG, 1, out=out, progress=False)
@@ -200,12 +202,18 @@ def test_a_match_is_that_of_the_command(named, store, tmp_path, capsys):
     [
         ([], "argument --store: 'snapshot:first' needs this option; pass the folder"),
         (["--store", "no/such"], "argument --store: there is no folder 'no/such'"),
-        (["--store", "STORE"], "'MeanTrunk'; those known here are PairPolicy, ReferenceModule"),
+        (
+            ["--store", "STORE"],
+            "'MeanTrunk'; those known here are FeatureModule, PairPolicy, ReferenceModule",
+        ),
         (["--store", "STORE", "--architecture", "MeanTrunk"], "'MeanTrunk' is not NAME=module:trunk"),
         (["--store", "STORE", "--architecture", "MeanTrunk=no_module:x"], "'no_module:x' cannot be loaded"),
         (["--store", "STORE", "--architecture", MEAN, "--width", "48"], "width is 40; here it must be 48"),
         (["--store", "STORE", "--architecture", MEAN, "--seats", "snapshot:x"], "there is no snapshot 'x'"),
-        (["--store", "STORE", "--seats", "snapshot:mine"], "'Mine'; those known here are PairPolicy, Ref"),
+        (
+            ["--store", "STORE", "--seats", "snapshot:mine"],
+            "'Mine'; those known here are FeatureModule, PairPolicy, Ref",
+        ),
         (["--store", "STORE", "--seats", "snapshot:allied"], "it was made for games with teams; here it"),
         (["--store", "STORE", "--seats", "snapshot:pairs", "--teams", "2"], "it was made for games without"),
     ],
