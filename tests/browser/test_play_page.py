@@ -591,7 +591,7 @@ def test_a_page_shows_the_game_of_a_model(play, replay_of):
         )
         assert text_of(tab, "#me b") == "You watch"
         found = client.call("decide", target=FREE, percent=50, wait=5)
-        soon(tab, f"page.game.now.tick === {found['tick']} && page.seek(page.film.ticks.length - 1) !== null")
+        soon(tab, f"page.game.now.tick === {found['tick']} && page.game.isInStep")
         assert_soon(lambda: np.bincount(board_of(tab).ravel(), minlength=256)[:5].tolist(), found["land"])
         assert found["land"][1] > 12
         assert launches_of(replay_of(game)) == [(0, FREE, 512)]
