@@ -35,11 +35,11 @@ class Network:
 
 
 NETWORKS: dict[str, Network] = {
-    "pairs": Network("rllib_adapters.modules.pairs:PairModule", "pairs", 14_000, {}),
+    "pairs": Network("rllib_adapters.modules.pairs:PairModule", "pairs", 3_100, {}),
     "features": Network(
-        "rllib_adapters.modules.board:FeatureModule", "packed", 530, {"trunk": {"width": 64}}
+        "rllib_adapters.modules.board:FeatureModule", "packed", 510, {"trunk": {"width": 64}}
     ),
-    "boards": Network("rllib_adapters.modules.board:ReferenceModule", "packed", 500_000, {}, frames=4),
+    "boards": Network("rllib_adapters.modules.board:ReferenceModule", "packed", 315_000, {}, frames=4),
 }
 """By the names that ``Training.network`` has. The first of a form without settings is its default."""
 

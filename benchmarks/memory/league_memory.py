@@ -389,20 +389,21 @@ def activations_of(league: MeasuredLeague) -> int:
 def _activations(league: MeasuredLeague, learner: str) -> int:
     network, _ = league.learners[learner]
     policy = network.module.make_policy(league.settings(learner))
-    own = {parameter.data_ptr() for parameter in policy.parameters()}
-    kept: dict[int, int] = {}
+    kept: list[dict[int, int]] = [{}, {}]  # of one row, and of two: both have kept weights
 
     def pack(tensor: Any) -> Any:
-        if tensor.data_ptr() not in own:
-            kept[tensor.data_ptr()] = tensor.untyped_storage().nbytes()
+        storage = tensor.untyped_storage()
+        kept[rows - 1][storage.data_ptr()] = storage.nbytes()
         return tensor
 
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-        if network.obs == "pairs":
-            policy(torch.zeros(1, 35), torch.zeros(1, 8, 26), torch.ones(1, 81))
-        else:
-            policy(_first_row(league.setup))
-    return sum(kept.values()) // 4
+    for rows in (1, 2):
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+            if network.obs == "pairs":
+                policy(torch.ones(rows, 35), torch.ones(rows, 8, 26), torch.ones(rows, 81))
+            else:
+                first = _first_row(league.setup)
+                policy({key: torch.cat([part] * rows) for key, part in first.items()})
+    return (sum(kept[1].values()) - sum(kept[0].values())) // 4
 
 
 def _first_row(setup: Setup) -> dict[str, Tensor]:

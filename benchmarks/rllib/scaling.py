@@ -45,7 +45,7 @@ from territorial.memory.plan import MB
 from territorial.memory.predict import predict
 
 ALGORITHMS = {"PPO": PPOConfig, "APPO": APPOConfig}
-MOST_MEMORY = 10_000 * MB
+MOST_MEMORY = 20_000 * MB
 """Where a point of memory is broken off."""
 SECONDS = 6.0
 """A point is trained for so long, and for two iterations at least."""

@@ -3,6 +3,7 @@
 
     python benchmarks/rllib/soak.py --minutes 90 --plot FILE    the preset pairs, two runners, a picture
     python benchmarks/rllib/soak.py --algorithm appo            APPO; twenty minutes
+    python benchmarks/rllib/soak.py --algorithm dqn             DQN, whose buffer is soon full
     python benchmarks/rllib/soak.py --runner stock              RLlib's own runner
     python benchmarks/rllib/soak.py --minutes 0.5               whether it runs, as in CI
 
@@ -37,17 +38,21 @@ import numpy as np
 import ray
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.algorithms.appo import APPOConfig
+from ray.rllib.algorithms.dqn import DQNConfig
 from ray.rllib.algorithms.ppo import PPOConfig
 from scipy.stats import linregress, t
 
 from benchmarks import harness
+from rllib_adapters import configure_league
 from rllib_adapters.train.options import CHECKPOINTS, PRESETS, SNAPSHOTS, Training
 from rllib_adapters.train.run import DRIVER, RAY, Run, configured, kind_of, start_ray
 from territorial.cli import options
 from territorial.memory.measure import ProcessMemory, measure
 from territorial.memory.plan import MB
 
-ALGORITHMS = {"ppo": PPOConfig, "appo": APPOConfig}
+ALGORITHMS = {"ppo": PPOConfig, "appo": APPOConfig, "dqn": DQNConfig}
+REPLAYED, FRAGMENT = 200_000, 16
+"""Agent steps in the buffer of DQN, and the steps of each game in one of its samples."""
 GROWTH, SLOPE, SPEED = 1.01, 2.0, 0.95
 """Bounds: times the second third's memory and disk, MB an hour of a process, times its speed."""
 JUDGED = 10.0
@@ -85,13 +90,35 @@ class Soaked(Run):
     runner = "batched"
 
     def _configuration(self) -> AlgorithmConfig:
-        config = configured(self.training, self.store, self.theirs(), self.runner)
-        config.evaluation(evaluation_interval=20, evaluation_num_env_runners=1, evaluation_duration=2)
+        if self.theirs is DQNConfig:
+            return self._evaluating(self._of_dqn())
+        config = self._evaluating(configured(self.training, self.store, self.theirs(), self.runner))
         config.training(use_kl_loss=False)
         if isinstance(config, APPOConfig):
             config.training(minibatch_size=None, num_epochs=1)
             config.reporting(min_time_s_per_iteration=0)
         return config
+
+    def _of_dqn(self) -> AlgorithmConfig:
+        own = self.training
+        config = configure_league(DQNConfig(), own.env_config(), own.league(), self.store, runner=self.runner)
+        config.env_runners(
+            num_env_runners=own.env_runners,
+            num_envs_per_env_runner=own.num_games,
+            rollout_fragment_length=FRAGMENT,
+            create_local_env_runner=False,
+        )
+        config.reporting(min_time_s_per_iteration=0)
+        return config.training(
+            replay_buffer_config={"capacity": REPLAYED},
+            train_batch_size_per_learner=own.minibatch,
+            training_intensity=1,
+            lr=own.learning_rate,
+        )
+
+    @staticmethod
+    def _evaluating(config: AlgorithmConfig) -> AlgorithmConfig:
+        return config.evaluation(evaluation_interval=20, evaluation_num_env_runners=1, evaluation_duration=2)
 
 
 class Readings:

@@ -19,7 +19,7 @@ from territorial.browser.film import Show, show
 from territorial.browser.mcp import ModelBot
 from territorial.browser.panels import Look, advice_of, agent_view, chooser
 from territorial.browser.play_server import PlayServer
-from territorial.browser.playable import playable
+from territorial.browser.playable import maps_of, playable
 from territorial.browser.server import DEFAULT_PORT, Serving
 from territorial.browser.session import Branch, Session, Table
 from territorial.browser.web import page
@@ -259,9 +259,10 @@ class Hosting:
         engine = playable(replay, table.players, {name: game.sitting.seats for name, game in games.items()})
         for name, game in games.items():
             engine["line_ups"][name] |= {"names": game.sitting.names, "title": game._title}
-        card = first.card | self.choices | {"levels": [name for name in names if name]}
-        card["given"] |= {name: card[name] for name in ("players", "map")}  # those of all games of a page
-        more = {"person": self.seat, "card": card, "reserved": sorted(RESERVED_NAMES)}
+        maps = maps_of(replay.config)
+        card = first.card | self.choices | {"levels": [name for name in names if name], "maps": list(maps)}
+        card["given"] |= {"players": card["players"]}  # those of all games of a page
+        more = {"person": self.seat, "card": card, "maps": maps, "reserved": sorted(RESERVED_NAMES)}
         return show(replay, first._title), engine | more
 
     def table(self, numbers: Iterator[int], choices: Mapping[str, Any]) -> Table:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, get_args
 
@@ -16,12 +17,13 @@ from territorial.bots.settings import INTERVAL
 from territorial.browser.film import film_header
 from territorial.browser.page_image import LIBRARY, image_of
 from territorial.config import GameConfig, interest_rates
-from territorial.config.map_names import Terrain
+from territorial.config.map_names import ALL_MAPS, Terrain
 from territorial.constants import OBS_VERSION, __version__
 from territorial.engine.seats import FIRST_CUSTOM_CODE, SEAT_NAMES, Seat, starting_troops
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.schedule import CHAMPION
 from territorial.game.state import view
+from territorial.maps.bank import ground_of
 from territorial.replay import Replay
 from territorial.replay.branch import DRIVEN, play_to_tick, player_of
 from territorial.replay.file_format import unpack
@@ -92,6 +94,16 @@ def _line_up(seats: Sequence[Seat], game: VecGame) -> dict[str, Any]:
     codes = view(game.blocks, "seats")[0, 1:].tolist()
     troops = starting_troops(seats, game.config).tolist()
     return {"codes": codes, "troops": troops, "seats": game.seats_of(0)}
+
+
+def maps_of(config: GameConfig) -> dict[str, dict[str, str]]:
+    """Return the maps with room for games of ``config``, by name: terrain, and the bits of the land."""
+    found = {}
+    for name in ALL_MAPS:
+        with suppress(ValueError):  # of a size that it cannot have, or without room for all spawns
+            ground = ground_of(config.replace(map=name, num_maps=1), 0)
+            found[name] = {"terrain": ground.blocked, "land": _packed(ground.land.bits)}
+    return found
 
 
 def _packed(data: bytes) -> str:

@@ -26,12 +26,12 @@ DUMMY_ROWS = 32
 PLAYED, RECEIVED = 7, 4
 """Copies of the observations of an iteration on the old stack. In a process that played: row by row, and
 three times as obs and new_obs, by agent, by policy, as a train batch; in the driver: sent, put together."""
-OLD_AT_WORK, AT_WORK = 200 * MB, 85 * MB
+OLD_AT_WORK, AT_WORK = 200 * MB, 60 * MB
 """Of RLlib's old and new stack and torch in a process, once they do something, whatever it is; measured, the
 new one by benchmarks/memory/league_memory.py."""
-COMPILED = 46 * MB
-"""Of the engine's compiled code, and what loads it, in a process that plays; measured likewise."""
-ROW_BYTES = 3_000
+COMPILED = 8 * MB
+"""Of the engine's machine code, and what loads it, in a process that plays; measured likewise."""
+ROW_BYTES = 1_800
 """Of an agent in a step besides the frame: mask, action, distribution, and what Python keeps of them."""
 
 REPLAYED = 33
@@ -56,7 +56,7 @@ def predict(setup: Setup, form: str) -> Plan:
 def _idle(setup: Setup, form: str) -> list[Item]:
     """Return what does not depend on the league."""
     process, services = setup.process_mb * MB, setup.services_mb * MB
-    imports = "Python, Ray, RLlib, torch and numba, imported"
+    imports = "Python, Ray, RLlib and torch, imported"
     return [
         Item("imports", ("driver", "runner", "learner"), "built", process, imports, is_idle=True),
         Item(

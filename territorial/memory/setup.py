@@ -55,8 +55,8 @@ class Setup:
     replay: int = option(
         0, "agent steps in the replay buffer of DQN, of all modules together; with 0 there is none", 0, 10**9
     )
-    process_mb: int = option(340, "MB of an idle process after all imports", 0, 10**6)
-    services_mb: int = option(320, "MB of Ray's own processes on each machine", 0, 10**6)
+    process_mb: int = option(285, "MB of an idle process after all imports", 0, 10**6)
+    services_mb: int = option(390, "MB of Ray's own processes on each machine", 0, 10**6)
 
     def __post_init__(self) -> None:
         check_values(self)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from territorial import Recorder, VecGame
+from territorial import GameConfig, Recorder, VecGame
 from territorial.bots import Network
 from territorial.browser.commands import LEVELS, person_name
 from territorial.browser.film import show, write_film
@@ -17,6 +17,8 @@ from territorial.browser.hosting import Hosting
 from territorial.browser.page_image import LIBRARY
 from territorial.browser.playable import playable
 from territorial.browser.web import write_page
+from territorial.config.map_names import ALL_MAPS
+from territorial.maps import make_maps
 from territorial.replay import Replay, file_format
 from tests.bots.networks import TRAINED
 from tests.browser.chromium import soon
@@ -281,6 +283,28 @@ def test_a_page_has_its_own_players_map_and_levels_whatever_others_had(open_page
     assert tab.evaluate("page.start.form.elements.level.value") == "as on the command line"
     assert tab.evaluate("document.querySelectorAll('#start [name=level]').length") == 1
     press(tab, "Enter", until="!element('start').open && !page.game.now.is_paused")
+
+
+def test_a_game_begins_on_the_map_that_is_chosen(open_page, tmp_path):
+    config = {"height": 48, "width": 40, "num_players": 3, "max_ticks": 100, "map": "islands", "map_seed": 5}
+    tab = new_page(open_page, tmp_path, config=config, seat=2)
+    names = tab.evaluate("[...page.start.form.elements.map.options].map(({ value }) => value)")
+    assert {"islands", "mountains", "europe"} <= set(names) <= set(ALL_MAPS)
+    for name in ("mountains", "europe", "islands"):
+        tab.evaluate(
+            f"local.post({{ do: 'new', level: 'easy', players: 3, map: '{name}', name: 'A', seed: '4' }})"
+        )
+        tab.evaluate("local.post({ do: 'pace', pace: 'step' })")
+        tab.evaluate("local.post({ do: 'launch', target: 0, share: 3 })")
+        soon(tab, "page.game.now.tick > 0")
+        replay = Replay.from_bytes(base64.b64decode(tab.evaluate(SAVED)))
+        replay.verify()
+        game = GameConfig(**config | {"map": name})
+        assert replay.land == make_maps(game)[0]
+        assert (
+            show(replay, "")[0].items()
+            >= tab.evaluate("(({ map, colors }) => ({ map, colors }))(page.film.header)").items()
+        )
 
 
 NAMES = [

@@ -222,26 +222,28 @@ def test_the_memory_of_a_run_is_predicted_in_the_form_of_its_network(tmp_path, m
         run.Run(tmp_path / "run", training)
 
 
-@pytest.mark.parametrize("network", ["pairs", "features"])
+@pytest.mark.parametrize("network", ["pairs", "features", "boards"])
 def test_the_numbers_of_a_row_that_networks_keep_are_those_that_are_predicted(network):
-    kept = {}
+    kept = [{}, {}]  # of one row, and of two: both have kept weights
 
     def pack(tensor):
-        kept[tensor.data_ptr()] = tensor.untyped_storage().nbytes()
+        storage = tensor.untyped_storage()
+        kept[count - 1][storage.data_ptr()] = storage.nbytes()
         return tensor
 
-    net = NETWORKS[network]
-    policy = net.module.make_policy({**settings_of(PRESETS[network].env_config()), **net.settings})
-    game = VecGame(PRESETS[network].game(), 1)
-    rows = {
-        "pairs": (torch.zeros(1, 35), torch.zeros(1, 8, 26), torch.ones(1, 81)),
-        "features": (rows_of(game.reset(), np.zeros(1, int), np.ones(1, int)),),
-    }
-    weights = {parameter.data_ptr() for parameter in policy.parameters()}
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-        policy(*rows[network])
-    found = sum(nbytes for place, nbytes in kept.items() if place not in weights) / 4
-    assert found == pytest.approx(net.activations, rel=0.1)
+    net, preset = NETWORKS[network], PRESETS[network]
+    policy = net.module.make_policy({**settings_of(preset.env_config()), **net.settings})
+    seen = VecGame(preset.game(), 1, frames=net.frames).reset()
+    for count in (1, 2):
+        seats = np.arange(1, count + 1)
+        rows = {
+            "pairs": (torch.ones(count, 35), torch.ones(count, 8, 26), torch.ones(count, 81)),
+            "packed": (rows_of(seen, np.zeros(count, int), seats),),
+        }
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+            policy(*rows[net.obs])
+    one, two = (sum(part.values()) / 4 for part in kept)
+    assert two - one == pytest.approx(net.activations, rel=0.1)
 
 
 def test_options_can_be_kept(tmp_path):

@@ -27,7 +27,7 @@ class LocalGame {
   /** Begins to play `seat` from `tick` on, a moment of the film; returns why that cannot be, or "". */
   takeOver(tick, seat) { return this.#alone(() => this.#takeOver(tick, seat)); }
 
-  /** Begins a new game on the map of the page, with the players of a level (null: those of the page) and a seed (null: any). */
+  /** Begins a new game: a level, a map (both null: those of the page) and a seed (null: any). */
   begin(wish) { return this.#alone(() => this.#begin(wish)); }
 
   async #alone(work) {
@@ -65,24 +65,25 @@ class LocalGame {
     return "";
   }
 
-  async #begin({ level, players, name: given, seed }) {
+  async #begin({ level, players, map, name: given, seed }) {
     const { page } = this, { card, line_ups: lineUps, person: seat, reserved } = this.#about;
     const name = given.split(" ").filter(Boolean).join(" "), fault = nameFault(name, reserved);
     if (fault) return fault;
     if (players !== card.players) return `This page has games of ${card.players} players.`;
     const refused = await this.#ready();
     if (refused) return refused;
-    const engine = this.#engine, { codes, troops, seats, names, title } = lineUps[level ?? ""];
+    const engine = this.#engine, { codes, troops, seats, names, title } = lineUps[level ?? ""], ground = await this.#groundOf(map);
     const number = seed ?? String(crypto.getRandomValues(new Uint32Array(1))[0] >>> 1);
     engine.restore(this.#image);
+    engine.lay(ground.land);
     engine.begin(BigInt(number), codes.map((code, n) => (n + 1 === seat ? engine.codes.page : code)), troops);
     this.#start = engine.save();
     const called = names.map((one, n) => (n + 1 === seat ? name : one));
-    this.header = this.#origin = { ...engine.template.header, seed: number, seats, names: called };
+    this.header = this.#origin = { ...engine.template.header, ...ground.header, seed: number, seats, names: called };
     engine.changes = this.changes = [];
-    this.land = this.#land;
-    page.showFilm(this.#filmOf({ title: `${title}, seed ${number}`, names: called }));
-    this.card = { ...card, level, name, seed: number };
+    this.land = ground.land;
+    page.showFilm(this.#filmOf({ title: `${title}, seed ${number}`, names: called, ...ground.look }));
+    this.card = { ...card, level, map, name, seed: number };
     this.#prepare(0, seat, seed === null || Boolean(this.now));
     return "";
   }
@@ -98,6 +99,13 @@ class LocalGame {
     this.#header ??= this.page.film.header;
     this.land ??= this.#land;
     return "";
+  }
+
+  /** Returns a map by its name, null: that of the page: its land, and what headers of replays and films have of it. */
+  async #groundOf(map) {
+    const { card, maps, looks } = this.#about, ground = map === card.map ? null : ownOf(maps, map);
+    if (!ground) return { land: this.#land };
+    return { land: await unpacked(ground.land), header: { map_kind: map, terrain: ground.terrain }, look: { map, ...looks[ground.terrain] } };
   }
 
   /** The bits of the map of the page. */
@@ -464,8 +472,7 @@ function goOn() {
 async function beginHere() {
   const { person: seat, card } = local.about ??= JSON.parse(element("engine").textContent);
   if (!seat) return;
-  const { players, map } = element("start").querySelector("form").elements;
-  for (const input of [players, map]) input.closest("label").hidden = true; // the page has one map, and its players
+  element("start").querySelector("form").elements.players.closest("label").hidden = true; // the page has as many seats
   while (!page.film.isComplete || !page.painter) {
     if (page.error) return;
     await new Promise((done) => setTimeout(done, 20));
