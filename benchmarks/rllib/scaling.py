@@ -68,7 +68,7 @@ def points() -> list[Point]:
     """Return all points, those first of which the rates are."""
     found = [Point(name, 0, preset.num_games) for name, preset in PRESETS.items()]
     found += [Point(name, 1, PRESETS[name].num_games) for name in ("pairs", "features")]
-    found += [Point("pairs", runners, 64, reads_memory=True) for runners in (1, 4, 16, 32)]
+    found += [Point("pairs", runners, 64, reads_memory=True) for runners in (0, 1, 4, 16, 32)]
     found += [Point(name, 1, PRESETS[name].num_games, algorithm="APPO") for name in ("pairs", "features")]
     for name in ("pairs", "features"):
         found += [Point(name, 0, games) for games in (1, 4, 16, 64)]

@@ -35,10 +35,10 @@ class Rates(NamedTuple):
 
 
 RATES: Mapping[str, Rates] = {
-    "quick": Rates(5400, 18400, 0.02),
-    "pairs": Rates(11200, 27200, 0.14),
-    "features": Rates(6800, 19500, 0.09),
-    "boards": Rates(7.3, 134, 0.14),
+    "quick": Rates(5300, 18300, 0.02),
+    "pairs": Rates(13000, 26300, 0.11),
+    "features": Rates(7000, 18200, 0.04),
+    "boards": Rates(20, 100, 0.07),
 }
 """By preset, with PPO and the batched runner: docs/scaling.md has the machine and the date."""
 
