@@ -24,7 +24,6 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,6 +36,7 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from benchmarks import harness
 from rllib_adapters.train.options import PRESETS
 from rllib_adapters.train.run import configured, parameters_of, start_ray
+from rllib_adapters.train.scaling import timed
 from territorial.cli import options
 from territorial.league import SnapshotStore
 from territorial.memory.guard import MemoryGuard
@@ -145,11 +145,11 @@ def measured(point: Point) -> dict[str, Any]:
         config.learners(num_learners=point.learners)
         algorithm = config.build_algo()
         try:
-            spent = {"sampling": 0.0, "learning": 0.0}
+            spent: dict[str, list[float]] = {"sampling": [], "learning": []}
             if point.algorithm == "PPO" and not point.runners:
-                wrap(algorithm.env_runner, "sample", spent, "sampling")
+                spent["sampling"] = timed(algorithm.env_runner, "sample")
             if point.algorithm == "PPO" and not point.learners:
-                wrap(algorithm.learner_group._learner, "update", spent, "learning")
+                spent["learning"] = timed(algorithm.learner_group._learner, "update")
             found = trained_with_memory(algorithm) if point.reads_memory else trained(algorithm, spent)
         finally:
             algorithm.stop()
@@ -159,37 +159,25 @@ def measured(point: Point) -> dict[str, Any]:
     return {"point": dataclasses.asdict(point), **found, **about}
 
 
-def wrap(owner: Any, name: str, spent: dict[str, float], what: str) -> None:
-    """Have calls of a method add their seconds of processor to ``spent``."""
-    call: Callable[..., Any] = getattr(owner, name)
-
-    def timed(*args: Any, **kwargs: Any) -> Any:
-        began = time.process_time()
-        try:
-            return call(*args, **kwargs)
-        finally:
-            spent[what] += time.process_time() - began
-
-    setattr(owner, name, timed)
-
-
-def trained(algorithm: Any, spent: dict[str, float]) -> dict[str, Any]:
+def trained(algorithm: Any, spent: dict[str, list[float]]) -> dict[str, Any]:
     """Return steps and seconds of some iterations."""
     steps, work = sampled(algorithm.train()), processes_of(algorithm)
     before, began = seconds_of(work), time.perf_counter()
-    spent.update(dict.fromkeys(spent, 0.0))
+    for seconds in spent.values():
+        seconds.clear()
     iterations = 0
     while iterations < 2 or time.perf_counter() - began < SECONDS:
         result = algorithm.train()
         iterations += 1
-    seconds = {what: total - before[what] for what, total in seconds_of(work).items()}
+    wall, own = time.perf_counter() - began, {what: sum(seconds) for what, seconds in spent.items()}
+    used = {what: total - before[what] for what, total in seconds_of(work).items()}
     return {
         "iterations": iterations,
         "steps": sampled(result) - steps,
-        "wall": time.perf_counter() - began,
-        "sampling": seconds["sampling"] + spent["sampling"],
-        "learning": seconds["learning"] + spent["learning"],
-        "rest": seconds["driver"] - sum(spent.values()),
+        "wall": wall,
+        "sampling": used["sampling"] + own["sampling"],
+        "learning": used["learning"] + own["learning"],
+        "rest": used["driver"] - sum(own.values()),
     }
 
 

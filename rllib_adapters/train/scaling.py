@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import tempfile
+import time
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import ray
+from ray.rllib.algorithms.ppo import PPOConfig
+
 from rllib_adapters.train.options import DEFAULT, PRESETS, Training
-from rllib_adapters.train.run import parameters_of
+from rllib_adapters.train.run import configured, parameters_of, start_ray
+from territorial._log import LOG
 from territorial.config.validation import one_of, whole_number
+from territorial.league import SnapshotStore
 from territorial.memory.plan import MB, MOST_CORES, Plan
 from territorial.memory.predict import predict
 
@@ -41,6 +48,53 @@ RATES: Mapping[str, Rates] = {
     "boards": Rates(20, 100, 0.07),
 }
 """By preset, with PPO and the batched runner: docs/scaling.md has the machine and the date."""
+
+
+MEASURED_SECONDS = 20.0
+"""For how long rates are measured, and two iterations at least."""
+
+
+def measured_rates(preset: str = DEFAULT) -> Rates:
+    """Return the rates of a preset on this machine, whose driver plays and learns for half a minute.
+
+    It starts Ray, and must have a core to itself meanwhile. ValueError for a preset that there is not.
+    """
+    one_of("preset", preset, PRESETS)
+    training = dataclasses.replace(PRESETS[preset], env_runners=0)
+    start_ray(0)
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            algorithm = configured(training, SnapshotStore(folder), PPOConfig()).build_algo()
+            algorithm.train()
+            sampling = timed(algorithm.env_runner, "sample")
+            learning = timed(algorithm.learner_group._learner, "update")
+            began, iterations = time.perf_counter(), 0
+            while (seconds := time.perf_counter() - began) < MEASURED_SECONDS or iterations < 2:
+                algorithm.train()
+                iterations += 1
+                LOG.info("measuring %s: %d iterations", preset, iterations)
+            algorithm.stop()
+    finally:
+        ray.shutdown()
+    steps = iterations * training.iteration_steps
+    rows, rest = steps * training.agent_seats, seconds - sum(sampling) - sum(learning)
+    return Rates(steps / sum(sampling), rows / sum(learning), rest / iterations)
+
+
+def timed(owner: Any, name: str) -> list[float]:
+    """Have calls of a method append their seconds of processor to the list that is returned."""
+    call: Callable[..., Any] = getattr(owner, name)
+    spent: list[float] = []
+
+    def method(*args: Any, **kwargs: Any) -> Any:
+        began = time.process_time()
+        try:
+            return call(*args, **kwargs)
+        finally:
+            spent.append(time.process_time() - began)
+
+    setattr(owner, name, method)
+    return spent
 
 
 def seconds_of(
@@ -115,7 +169,7 @@ class ScalingPlan:
         }
 
 
-def plan_for(cores: int, memory: int, preset: str = DEFAULT) -> ScalingPlan:
+def plan_for(cores: int, memory: int, preset: str = DEFAULT, *, rates: Rates | None = None) -> ScalingPlan:
     """Return the fastest run of a preset on one machine; docs/scaling.md has the formula and its limits.
 
     Runners and driver, which learns, have a core each. Runners that would not pay are left out.
@@ -124,6 +178,7 @@ def plan_for(cores: int, memory: int, preset: str = DEFAULT) -> ScalingPlan:
         cores: of the machine, 1 to 10,000.
         memory: bytes that all processes together may take at their worst moment.
         preset: name of a preset of ``territorial train``; default "pairs".
+        rates: of the machine, as ``measured_rates`` returns them; default those of docs/scaling.md.
 
     Raises:
         ValueError: for another number of cores, and for a preset that there is not.
@@ -133,7 +188,7 @@ def plan_for(cores: int, memory: int, preset: str = DEFAULT) -> ScalingPlan:
     one_of("preset", preset, PRESETS)
     most = whole_number("cores", cores, 1, MOST_CORES) - 1
     whole_number("memory", memory, 1)
-    training, rates = PRESETS[preset], RATES[preset]
+    training, rates = PRESETS[preset], rates or RATES[preset]
     setup = training.setup(parameters_of(training))
     steps, rows = training.iteration_steps, training.iteration_steps * training.agent_seats
     sampling, learning = steps / rates.steps, rows / rates.rows

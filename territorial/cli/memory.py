@@ -34,7 +34,7 @@ FORM_MEANINGS = {
 }
 JUDGED = "packed"
 """The form that a budget is for by default."""
-PLAN_FOR = EntryPoint("plan_for", "rllib_adapters:plan_for", "territorial.cli")
+PLANS = EntryPoint("plans", "rllib_adapters.train.scaling", "territorial.cli")
 """What plans a run for a machine; it needs the extra "rllib", and is loaded where ``--cores`` is given."""
 BOUNDS = {
     "cores": "more cores would make it faster",
@@ -78,6 +78,12 @@ def add_parser(topics: Any) -> None:
         "--memory", type=size, metavar="SIZE", help="memory that such a run may take, such as 64GB"
     )
     machine.add_argument("--preset", metavar="NAME", help=explained("--preset", default="pairs"))
+    machine.add_argument(
+        "--measure",
+        action="store_true",
+        help="measure for half a minute how fast this machine plays and learns (default the rates of "
+        "docs/scaling.md)",
+    )
     options.add_report(parser, run)
     group = parser.add_argument_group("the league")
     for name in NAMED:
@@ -93,7 +99,7 @@ def _others() -> str:
 
 def run(parsed: argparse.Namespace) -> int:
     """Print the plans, and keep to the budget."""
-    if (parsed.cores, parsed.memory, parsed.preset) != (None, None, None):
+    if (parsed.cores, parsed.memory, parsed.preset, parsed.measure) != (None, None, None, False):
         return _plan(parsed)
     setup = setup_of(parsed)
     plans = [predict(setup, form) for form in ([parsed.form] if parsed.form else SHOWN)]
@@ -109,11 +115,15 @@ def _plan(parsed: argparse.Namespace) -> int:
     """Print how to train on a machine."""
     for option in ("cores", "memory"):
         if getattr(parsed, option) is None:
-            raise UsageError(f"argument --{option}: it is needed with --cores, --memory and --preset")
+            raise UsageError(
+                f"argument --{option}: it is needed with --cores, --memory, --preset and --measure"
+            )
     preset = {} if parsed.preset is None else {"preset": parsed.preset}
     try:
         with blamed_on("--preset", ValueError):
-            plan = PLAN_FOR.load()(parsed.cores, parsed.memory, **preset)
+            plans = PLANS.load()
+            rates = plans.measured_rates(**preset) if parsed.measure else None
+            plan = plans.plan_for(parsed.cores, parsed.memory, **preset, rates=rates)
     except ImportError as error:
         raise UsageError(
             f"argument --cores: a plan needs RLlib: pip install 'territorial-env[rllib]' ({error})"

@@ -104,8 +104,9 @@ def write_game(
         view(state, name)[k] = values
     team = view(state, "team")
     team[k] = np.arange(team.shape[1]) if config.teams is None else (0, *teams_of_saved(saved, config))
-    codes = view(state, "seats")
-    codes[k] = players.codes_here(codes[k], saved.custom, saved.python_bots)
+    if saved.custom or saved.python_bots:
+        codes = view(state, "seats")
+        codes[k] = players.codes_here(codes[k], saved.custom, saved.python_bots)
     slots.num_cycles[k], slots.is_idle[k] = saved.num_cycles, saved.is_idle
 
 
@@ -123,7 +124,7 @@ def _check_pools(saved: SavedGame, teams: tuple[int, ...]) -> None:
 
 def _check_seats(saved: SavedGame, python_bots: tuple[str, ...]) -> bool:
     """Return whether an agent has a seat; ValueError unless seat codes mean the same here as in ``saved``."""
-    seats = State(*saved.blocks).seating[SEATING["seats"], 1:].tolist()
+    seats = set(State(*saved.blocks).seating[SEATING["seats"], 1:].tolist())
     largest = max(seats)
     if largest >= FIRST_CUSTOM_CODE + len(saved.custom):
         raise ValueError(
