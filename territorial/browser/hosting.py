@@ -259,7 +259,8 @@ class Hosting:
         engine = playable(replay, table.players, {name: game.sitting.seats for name, game in games.items()})
         for name, game in games.items():
             engine["line_ups"][name] |= {"names": game.sitting.names, "title": game._title}
-        maps = maps_of(replay.config)
+        with elapsed("territorial: drawing the maps of the page"):
+            maps = maps_of(replay.config)
         card = first.card | self.choices | {"levels": [name for name in names if name], "maps": list(maps)}
         card["given"] |= {"players": card["players"]}  # those of all games of a page
         more = {"person": self.seat, "card": card, "maps": maps, "reserved": sorted(RESERVED_NAMES)}
