@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.algorithms.appo import APPO, APPOConfig
 from ray.rllib.algorithms.dqn import DQN, DQNConfig
 from ray.rllib.algorithms.dqn.dqn import calculate_rr_weights
@@ -30,7 +29,7 @@ from ray.rllib.utils.metrics import (
 from rllib_adapters.curriculum import apply_settings, go_over
 from rllib_adapters.envs.env_config import GAMES, EnvConfig, learners_of, parts_of
 from rllib_adapters.league.algorithm import LeagueAlgorithm, keep_batches_equal
-from rllib_adapters.league.algorithm_config import check_targets, converted
+from rllib_adapters.league.algorithm_config import check_targets
 from rllib_adapters.league.control import set_league
 from rllib_adapters.learning.algorithm_config import TerritorialConfig
 from rllib_adapters.learning.learners import (
@@ -53,11 +52,6 @@ RUNNERS = {"batched": TerritorialEnvRunner, "stock": StockEnvRunner}
 
 class TerritorialAlgorithm(LeagueAlgorithm):
     """What the algorithms of this package share: ``LeagueAlgorithm`` has the arguments."""
-
-    @classmethod
-    def get_default_config(cls) -> AlgorithmConfig:
-        """Return a configuration with all settings at their defaults."""
-        return next(kind for kind in CONFIGS.values() if issubclass(cls, kind.algorithm))()
 
     def bring_up_to_date(self, group: Any, restored: list[int], config: Any) -> None:
         """Have runners that were made again play by the current settings."""
@@ -294,16 +288,6 @@ CONFIGS: dict[type, type[TerritorialConfig]] = {
     DQNConfig: TerritorialDQNConfig,
 }
 """The configurations of this package by those of RLlib that they extend."""
-
-
-def to_territorial_config(config: AlgorithmConfig) -> TerritorialConfig:
-    """Return a configuration of this package with all settings of ``config``, which stays as it is.
-
-    ValueError for the old API stack, for algorithms that do not learn from these games, and for a class of
-    the user's own that is derived from RLlib's.
-    """
-    own: TerritorialConfig = converted(config, CONFIGS)
-    return own
 
 
 def set_games(algorithm: Any, env_config: Mapping[str, Any]) -> None:

@@ -37,6 +37,9 @@ class LeagueAlgorithm(Algorithm):
 
     """
 
+    config_class: type[AlgorithmConfig]
+    """That of its configuration, which sets it."""
+
     def __init__(
         self, config: Any = None, env: Any = None, *, store: SnapshotStore | str | None = None, **kwargs: Any
     ) -> None:
@@ -48,6 +51,11 @@ class LeagueAlgorithm(Algorithm):
         """The ``LeagueCallback``; None: there is no league."""
         own = config.copy(copy_frozen=False) if isinstance(config, AlgorithmConfig) else config
         super().__init__(own, env, **kwargs)
+
+    @classmethod
+    def get_default_config(cls) -> AlgorithmConfig:
+        """Return a configuration with all settings at their defaults; called by RLlib."""
+        return cls.config_class()
 
     def setup(self, config: Any) -> None:
         """Build everything, and begin the run of a league; called by RLlib."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gymnasium import VectorizeMode
@@ -17,10 +18,12 @@ from territorial.league import SnapshotStore
 class LeagueAlgorithmConfig(AlgorithmConfig):
     """The part that the configurations of algorithms that play a league share.
 
-    ValueError, when an algorithm is built, if its runners or learners are of other classes.
+    A subclass has ``table``, which draws the players of games, and ``set_table(table)``. ValueError, when an
+    algorithm is built, if its runners or learners are of other classes.
     """
 
-    algorithm: type
+    algorithm: Any
+    """The class of the algorithm, whose ``config_class`` it becomes."""
     runners: tuple[type, ...]
     learner: type
     learner_base: type | None = None
@@ -35,25 +38,16 @@ class LeagueAlgorithmConfig(AlgorithmConfig):
         self.is_in_algorithm = False
         """True in the copy that one of this package's algorithms was built with."""
 
+    def __init_subclass__(cls) -> None:
+        if "algorithm" in vars(cls):
+            cls.algorithm.config_class = cls
+
     # ---- who plays --------------------------------------------------------------------------------
-
-    @property
-    def table(self) -> Any:
-        """What draws the players of games."""
-        raise NotImplementedError
-
-    def set_table(self, table: Any) -> None:
-        """Play by ``table``; in place, as an algorithm's configuration is frozen."""
-        raise NotImplementedError
 
     def move_store(self, store: SnapshotStore) -> None:
         """Have frozen seats play from ``store``; in place, as an algorithm's configuration is frozen."""
         for spec in pools_of(self).values():
             spec.model_config["store"] = store
-
-    def spaces_of(self, module: str) -> dict[str, str]:
-        """Return what manifests of snapshots of a module say of its spaces."""
-        raise NotImplementedError
 
     def is_evaluated_alike(self) -> bool:
         """Return whether the players of evaluations are those of other games."""
@@ -138,6 +132,19 @@ REASONS = {
     "DreamerV3": "it learns a world model of one agent, which needs another runner",
 }
 """Why an algorithm cannot play leagues, by its name."""
+
+
+def classes_of(
+    modules: Mapping[str, Any], learners: Sequence[str]
+) -> dict[str, tuple[Any, Mapping[str, Any]]]:
+    """Return the class and the settings of the module of every learner; ValueError unless each has one."""
+    if set(modules) != set(learners):
+        raise ValueError(
+            f"the modules are {', '.join(sorted(modules)) or 'none'}; the learners of the league are "
+            f"{', '.join(learners)}, and each needs one module"
+        )
+    given = {name: modules[name] for name in learners}
+    return {name: one if isinstance(one, tuple) else (one, {}) for name, one in given.items()}
 
 
 def converted(config: AlgorithmConfig, kinds: dict[type, type[LeagueAlgorithmConfig]]) -> Any:

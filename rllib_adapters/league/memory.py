@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 import torch
+import tree
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
 from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
 
 from rllib_adapters.league.line_up import LEARNS
-from rllib_adapters.league.pool import build_module, leaves, pools_of
+from rllib_adapters.league.pool import build_module, pools_of
 from territorial.memory.plan import MB, BudgetError, Item, Place, Plan, in_mb
 from territorial.nets.frozen import MAX_OPEN, mapped
 
@@ -112,7 +113,7 @@ def _seen(config: Any, agents: Sequence[Any]) -> int:
     seating = config.seating
     pools = {agent: pool for seat, pool in zip(seating.seats, seating.pools, strict=True) for agent in seat}
     seen = {pool: config.spaces[pool][0].sample() for pool in seating.pools}
-    return sum(np.asarray(part).nbytes for agent in agents for part in leaves(seen[pools[agent]]))
+    return sum(np.asarray(part).nbytes for agent in agents for part in tree.flatten(seen[pools[agent]]))
 
 
 def sizes_of(spec: Any, observations: Any, actions: Any) -> tuple[int, int]:

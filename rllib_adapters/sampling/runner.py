@@ -74,10 +74,11 @@ class SeatRunner(LeagueEnvRunner):
             env.outcomes.clear()
         return taken
 
-    def line_up(self, table: LineUps) -> None:
-        """Let ``table`` draw the players of the games that begin from now on."""
+    def set_league(self, table: LineUps) -> None:
+        """Let ``table`` draw the players from the next game on; release snapshots that it does not draw."""
         for game in self.games():
             game.set_league(table)
+        super().set_league(table)
 
     def playing(self) -> dict[str, frozenset[str]]:
         """Return the snapshots that act in the present games, by the pool that plays them."""

@@ -170,7 +170,7 @@ def test_learners_do_not_go_back_to_weights_of_another_run(league_callback, monk
 
 
 def test_two_runs_that_begin_in_one_folder_leave_the_snapshots_of_the_first(tmp_path, monkeypatch):
-    monkeypatch.setattr(Run, "_check_budget", lambda *_: pytest.fail("the second run goes on"))
+    monkeypatch.setattr(Run, "_build", lambda *_: pytest.fail("the second run goes on"))
     store = store_in(tmp_path, **{"main-1": {}})
     with only_writer(store.path), pytest.raises(StoreInUseError, match="another run writes to the store"):
         Run(tmp_path, Training())
@@ -286,9 +286,7 @@ def logged(folder, rows, logged=0):
     log = _Log(folder, logged)
     for number in rows:
         log.add(row(number))
-    size = log.sync()
-    log.close()
-    return size
+    return log.sync()
 
 
 def iterations(folder):
