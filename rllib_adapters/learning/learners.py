@@ -65,7 +65,9 @@ def weighted_loss(
     loss = mean(-surrogate + config.vf_loss_coeff * clipped - entropy_coeff * entropy)
     divergence = torch.zeros((), device=loss.device)
     if config.use_kl_loss:
-        divergence = mean(_divergences(module, batch, outputs))
+        now = module.get_train_action_dist_cls().from_logits(outputs[Columns.ACTION_DIST_INPUTS])
+        then = module.get_exploration_action_dist_cls().from_logits(batch[Columns.ACTION_DIST_INPUTS])
+        divergence = mean(then.kl(now))
         loss = loss + learner.curr_kl_coeffs_per_module[module_id] * divergence
     with torch.no_grad():
         logged = {
@@ -98,14 +100,6 @@ def _likelihoods(module: Any, logits: Tensor, actions: Tensor) -> tuple[Tensor, 
         return likelihoods(logits, actions, heads)
     now = module.get_train_action_dist_cls().from_logits(logits)
     return now.logp(actions), now.entropy()
-
-
-def _divergences(module: Any, batch: Mapping[str, Any], outputs: Mapping[str, Tensor]) -> Tensor:
-    """Return how far the policy has moved from what acted, row by row."""
-    now = module.get_train_action_dist_cls().from_logits(outputs[Columns.ACTION_DIST_INPUTS])
-    then = module.get_exploration_action_dist_cls().from_logits(batch[Columns.ACTION_DIST_INPUTS])
-    moved: Tensor = then.kl(now)
-    return moved
 
 
 def _explained(targets: Tensor, values: Tensor, weights: Tensor | None) -> Tensor:

@@ -227,7 +227,8 @@ class Advantages(GeneralAdvantageEstimation):
     def _values(self, module: Any, columns: dict[str, Any]) -> Tensor:
         """Return float32 (N,), and take the values that were sent out of the columns."""
         sent = columns.pop(Columns.VF_PREDS, None)
-        if sent is None or not self._are_present(columns):
+        has_all = sent is not None and {WEIGHTS_SEQ_NO, Columns.LOSS_MASK} <= columns.keys()
+        if self._weights is None or not has_all or (columns[WEIGHTS_SEQ_NO] != self._weights()).any():
             return _computed(module, columns)
         added = ~columns[Columns.LOSS_MASK].bool()
         sample = torch.linspace(0, len(sent) - 1, min(CHECKED, len(sent)), device=sent.device).long()
@@ -242,12 +243,6 @@ class Advantages(GeneralAdvantageEstimation):
         own: Tensor = sent.clone()
         own[added] = values[~seen]
         return own
-
-    def _are_present(self, columns: Mapping[str, Any]) -> bool:
-        """Return whether all rows were sampled with the learner's weights."""
-        if self._weights is None or WEIGHTS_SEQ_NO not in columns or Columns.LOSS_MASK not in columns:
-            return False
-        return bool((columns[WEIGHTS_SEQ_NO] == self._weights()).all())
 
     def _add(self, columns: dict[str, Any], values: Tensor, held: Bools | None) -> None:
         """Add advantages and value targets of all rows, end to end, as RLlib does."""

@@ -116,8 +116,12 @@ class SharedFrames(ConnectorV2):
             rows, count = self._rows(bank if shares else None, episode)
             as_columns = has_records if shares else self._is_for_learner
             if as_columns and count and not _is_recorded(episode):  # RLlib batches rows or columns, not both
-                rows = _columns(rows)
-                _stack_actions(episode)
+                if isinstance(rows, list):
+                    rows = {name: np.stack([row[name] for row in rows]) for name in rows[0]}
+                # Actions and what the module gave are arrays, too, as in recorded episodes: RLlib batches
+                # arrays or lists, not both, and pieces of episodes for several learners have lists.
+                for buffer in (episode.actions, *episode.extra_model_outputs.values()):
+                    buffer.finalize()
             self.add_n_batch_items(batch, Columns.OBS, rows, count, episode)
         frames = bank if has_records else bank.stacked()
         rl_module.foreach_module(
@@ -141,23 +145,6 @@ class SharedFrames(ConnectorV2):
                 "set config.env_runners(episodes_to_numpy=False)"
             )
         return [bank.row_of(seen) for seen in episode.get_observations(slice(0, count))], count
-
-
-def _columns(rows: Any) -> Any:
-    """Return rows, of which there are some, as columns."""
-    return (
-        {name: np.stack([row[name] for row in rows]) for name in rows[0]} if isinstance(rows, list) else rows
-    )
-
-
-def _stack_actions(episode: Any) -> None:
-    """Make arrays of an episode's actions and of what its module gave, as they are in recorded ones.
-
-    RLlib takes episodes apart to deal them to several learners; pieces have lists. It batches arrays or
-    lists, not both.
-    """
-    for buffer in (episode.actions, *episode.extra_model_outputs.values()):
-        buffer.finalize()
 
 
 def _is_recorded(episode: Any) -> bool:

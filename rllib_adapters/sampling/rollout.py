@@ -170,7 +170,6 @@ class Rollout:
 
     def __init__(self, env: TerritorialBatchEnv, lookback: int) -> None:
         self._env, self.lookback = env, lookback
-        self._forms = {name: env.options.form_of(name) for name in env.names}
         self.clear()
 
     def clear(self) -> None:
@@ -308,7 +307,7 @@ class Rollout:
             module_id=module,
             multi_agent_episode_id=game.id_,
             observations=seen.buffer(
-                self._forms[module], game.k, i + 1, np.arange(span.start, end + 1), known
+                self._env.options.form_of(module), game.k, i + 1, np.arange(span.start, end + 1), known
             ),
             observation_space=whole.observation_space[agent],
             infos=infos,
