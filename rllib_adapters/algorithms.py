@@ -211,10 +211,6 @@ class TerritorialAPPOConfig(TerritorialIMPALAConfig, APPOConfig):
             )
 
 
-BUFFER = "PrioritizedEpisodeReplayBuffer"
-"""The type of RLlib's default, in whose place a ``ReplayBuffer`` comes."""
-
-
 class TerritorialDQNConfig(TerritorialConfig, DQNConfig):
     """The configuration of ``TerritorialDQN``.
 
@@ -245,7 +241,8 @@ class TerritorialDQNConfig(TerritorialConfig, DQNConfig):
         whole_number("n_step", self.n_step, 1)
         own = self.replay_buffer_config
         check_fields("replay_buffer_config", own, ("type", "capacity", "alpha", "beta"))
-        one_of("the type of replay_buffer_config", own["type"], (BUFFER,))
+        # RLlib's default, in whose place a ReplayBuffer comes.
+        one_of("the type of replay_buffer_config", own["type"], ("PrioritizedEpisodeReplayBuffer",))
         least = 2 * self.num_steps_sampled_before_learning_starts  # a step has two observations at most
         capacity = whole_number("capacity of replay_buffer_config", own["capacity"], max(2, least))
         check_room("the steps in the replay buffer", capacity * bytes_of_step, "use a smaller capacity")

@@ -91,10 +91,6 @@ class OnRay:
 # ---- joining a cluster -----------------------------------------------------------------------------------
 
 
-AUTO = "auto"
-"""The address of the cluster that this machine is part of."""
-
-
 class ClusterError(ConnectionError):
     """There is no such cluster; the message says in one line how to get one."""
 
@@ -122,11 +118,11 @@ def join(address: str) -> None:
 
 def _knock(address: str) -> None:
     """Raise OSError or ValueError where nothing answers: Ray itself tries for minutes."""
-    if address == AUTO:
+    if address == "auto":
         return
     host, colon, port = address.rpartition(":")
     if not colon or not port.isdecimal():
-        raise ValueError(f"it must be HOST:PORT or {AUTO}")
+        raise ValueError("it must be HOST:PORT or auto")
     socket.create_connection((host, int(port)), timeout=10).close()
 
 

@@ -43,8 +43,6 @@ from territorial.nets import PairPolicy
 Trainable = type[RLModule] | tuple[type[RLModule], Mapping[str, Any]]
 """The class of a module that learns, alone or with entries of its own for the ``model_config``."""
 
-FROZEN_SEATS = ("engine", "pool")
-
 
 def configure(
     config: AlgorithmConfig,
@@ -109,8 +107,8 @@ def configure(
         ['main']
 
     """
-    for name, given, known in (("runner", runner, RUNNERS), ("frozen_seats", frozen_seats, FROZEN_SEATS)):
-        one_of(name, given, known)
+    one_of("runner", runner, RUNNERS)
+    one_of("frozen_seats", frozen_seats, ("engine", "pool"))
     config = converted(config, CONFIGS)
     misplaced = [spec.name for spec in dataclasses.fields(EnvConfig) if spec.name in settings]
     if misplaced:
@@ -127,7 +125,9 @@ def configure(
     if draws_snapshots(options.table):
         if store is None:
             raise ValueError("store is None, but the league uses snapshots; store must be their folder")
-        options = _with_frozen_obs(options, architectures)
+        read = {getattr(kind, "reads", options.frozen_form) for kind in architectures}
+        if options.frozen_obs is None and not read <= {options.frozen_form}:
+            options = dataclasses.replace(options, frozen_obs=BOTH)
         entries, form = {**entries, "frozen_obs": options.frozen_obs}, options.frozen_form
         kinds = [*(spec.module_class for spec in specs.values()), *architectures]
         if frozen_seats == "engine" and any(issubclass(kind, PairModule) for kind in kinds):
@@ -242,11 +242,3 @@ def _check_class(name: str, kind: Any, form: str) -> None:
             f"the module of {name!r} is {kind!r}, which reads {reads!r}, but {name!r} has obs={form!r}; both "
             "must be the same"
         )
-
-
-def _with_frozen_obs(options: EnvConfig, architectures: Sequence[type[RLModule]]) -> EnvConfig:
-    """Return ``options`` whose frozen seats see what snapshots of learners and ``architectures`` read."""
-    found = {getattr(kind, "reads", options.frozen_form) for kind in architectures}
-    if options.frozen_obs is not None or found <= {options.frozen_form}:
-        return options
-    return dataclasses.replace(options, frozen_obs=BOTH)

@@ -60,28 +60,22 @@ class LeagueAlgorithm(Algorithm):
     def setup(self, config: Any) -> None:
         """Build everything, and begin the run of a league; called by RLlib."""
         self.config.__dict__.update(is_in_algorithm=True, league_callback=None)
-        self.league_callback = config.league_callback
+        self.league_callback = own = config.league_callback
         try:
             check_memory(self.config)
-            self._take_store()
+            store = self._moved_to if own is None else own.place(self._moved_to, self._trial)
+            if store is not None:
+                self.config.move_store(store)
+            check_store(self.config)
+            if own is not None and not own.goes_on:
+                own.lock_store()
             super().setup(config)
             self.config.prepare(self)
-            if self.league_callback is not None:
-                self.league_callback.begin(self)
+            if own is not None:
+                own.begin(self)
         except BaseException:
             self._release()
             raise
-
-    def _take_store(self) -> None:
-        """Have the pool and the league play what is in the store of this run."""
-        store = self._moved_to
-        if self.league_callback is not None:
-            store = self.league_callback.place(self._moved_to, self._trial)
-        if store is not None:
-            self.config.move_store(store)
-        check_store(self.config)
-        if self.league_callback is not None and not self.league_callback.goes_on:
-            self.league_callback.lock_store()
 
     def _release(self) -> None:
         if self.league_callback is not None:

@@ -215,9 +215,6 @@ def _plain(value: Any) -> Any:
 # ---- evaluations -----------------------------------------------------------------------------------------
 
 
-UNITS = ("episodes", "timesteps")
-
-
 def check_evaluation(config: Any) -> None:
     """Raise ValueError for a setting of evaluations that RLlib would pass over or misread."""
     for setting, wanted in (("offline_evaluation_interval", None), ("num_offline_eval_runners", 0)):
@@ -230,7 +227,7 @@ def check_evaluation(config: Any) -> None:
     function = config.custom_evaluation_function
     if function is not None and not callable(function):
         raise TypeError(f"custom_evaluation_function is {function!r}; it must be callable, or None")
-    one_of("evaluation_duration_unit", config.evaluation_duration_unit, UNITS)
+    one_of("evaluation_duration_unit", config.evaluation_duration_unit, ("episodes", "timesteps"))
     own = config.evaluation_config
     if not isinstance(own, Mapping):
         return

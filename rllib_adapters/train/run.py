@@ -133,8 +133,13 @@ class Run:
                 self.checkpoints.set_aside(step)
         if latest is None:
             names = self.store.names()
-            for name in names:
-                self._check_first(name)
+            for name in names:  # all of which this run must have made before its first checkpoint
+                about = self.store.manifest(name).metadata
+                if name != "main-0" or about.get("step") != 0 or "run" not in about:
+                    raise ValueError(
+                        f"no checkpoint in {str(self.checkpoints.path)!r} is complete, and a new start would "
+                        f"remove the snapshot {name!r} in {str(self.store.path)!r}; move it away first"
+                    )
             for name in names:
                 self.store.remove(name)
         return latest
@@ -157,15 +162,6 @@ class Run:
                     f"{str(self.folder / RUN_FILE)!r} has {name} = {shown(value)}; the run of "
                     f"{checkpoint.name} began with {shown(began[name])}. Use that value or start another run"
                 )
-
-    def _check_first(self, name: str) -> None:
-        """Raise ValueError for a snapshot that this run has not made before its first checkpoint."""
-        about = self.store.manifest(name).metadata
-        if name != "main-0" or about.get("step") != 0 or "run" not in about:
-            raise ValueError(
-                f"no checkpoint in {str(self.checkpoints.path)!r} is complete, and a new start would remove "
-                f"the snapshot {name!r} in {str(self.store.path)!r}; move it away first"
-            )
 
     def _build(self) -> Algorithm:
         if self.training.memory_mb:
