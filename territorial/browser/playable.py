@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, get_args
 
 from territorial.bots import RESERVED_NAMES, PythonBot
@@ -26,18 +25,16 @@ from territorial.replay import Replay
 from territorial.replay.branch import DRIVEN, play_to_tick, player_of
 from territorial.replay.file_format import unpack
 
-NO_LINE_UPS: Mapping[str, Sequence[Seat]] = MappingProxyType({})
-
 
 def playable(
-    replay: Replay, given: Mapping[str, Seat], line_ups: Mapping[str, Sequence[Seat]] = NO_LINE_UPS
+    replay: Replay, given: Mapping[str, Seat], line_ups: Mapping[str, Sequence[Seat]] | None = None
 ) -> dict[str, Any]:
     """Return the engine, the game at tick 0 and its players, as values that JSON has.
 
     ``given``: by recorded names, styles and networks that the library does not have. Other players that it
     does not have, and those that were driven from outside, make their recorded launches again. ``line_ups``:
-    by names of your own, the players of further games on the same map. ValueError where the package has no
-    library for pages.
+    by names of your own, the players of further games on the same map; None: there are none. ValueError where
+    the package has no library for pages.
     """
     bots = {name: bot for name, bot in given.items() if not isinstance(bot, PythonBot)}
     game, sitting, repeat = play_to_tick(replay, 0, bots)
@@ -47,7 +44,7 @@ def playable(
         code = _code_of(repeat if player in (None, *DRIVEN) else player, game)
         changes.append({"tick": change.tick, "seat": change.seat, "code": code, "name": change.name})
     codes = {"page": _code_of(repeat, game), "champion": _code_of(CHAMPION, game)}
-    further = {name: _line_up(seats, game) for name, seats in line_ups.items()}
+    further = {name: _line_up(seats, game) for name, seats in (line_ups or {}).items()}
     game.restore(0, start)
     driven = [seat for seat, one in enumerate(sitting, start=1) if one in (None, *DRIVEN)]
     game.change_seats(0, dict.fromkeys(driven, repeat))

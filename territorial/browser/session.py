@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.bots import PythonBot
-from territorial.browser.commands import STEP, PlayerCommand, Wish, WishError
+from territorial.browser.commands import STEP, PlayerCommand, TakeOver, Wish, WishError
 from territorial.browser.film import show, write_film
 from territorial.browser.mcp import ModelBot
 from territorial.browser.panels import Choose, Look
@@ -441,9 +441,9 @@ class Session:
         self._save()
         if self.save_error is not None:
             raise RefusedError(f"the replay cannot be written: {self.save_error}")
-        wish: Wish | Branch | None = command.wish
-        if command.take_over is not None and self._recorder is not None:
-            wish = Branch(self._recorder.replay(), *command.take_over)
+        wish: Any = command.wish
+        if isinstance(wish, TakeOver) and self._recorder is not None:
+            wish = Branch(self._recorder.replay(), *wish)
         self._begin(self._make(wish))
 
     # ---- the end -------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 
 from territorial.browser.film import Show, write_film
 from territorial.browser.hosting import begin
-from territorial.browser.moments import Moments
+from territorial.browser.panels import Moments
 from territorial.browser.server import Feed, PageServer, Serving
 from territorial.browser.web import page
 from territorial.cli import options
