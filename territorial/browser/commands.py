@@ -78,22 +78,27 @@ class WishError(ValueError):
 
 
 class PlayerCommand(NamedTuple):
-    """One command; its fields beside ``do`` have a meaning for one kind of command each."""
+    """One command; its fields beside ``do`` have a meaning for one kind of command each.
+
+    Args:
+        do: what it asks for.
+        target: of a launch, or an aim at what is to be foreseen: the owner code of the target, 0 free land.
+        share: of both: the number of the fraction, 0..9, an index into ``constants.FRACTIONS``.
+        is_on: of a pause: whether the game is to stand still from now on; of "show": whether the panel is
+            open.
+        pace: of a pace: ticks a second, 1 to 1000; None: the game waits for each decision.
+        panel: of "show": one of ``PANELS``; of an aim, "forecast": what the launch would come to.
+        wish: of "new" and "take_over": the game to begin.
+
+    """
 
     do: Kind
-    """What it asks for."""
     target: int = 0
-    """Of a launch, or an aim at what is to be foreseen: the owner code of the target, 0 free land."""
     share: int = 0
-    """Of both: the number of the fraction, 0..9, an index into ``constants.FRACTIONS``."""
     is_on: bool = False
-    """Of a pause: whether the game is to stand still from now on; of "show": whether the panel is open."""
     pace: int | None = None
-    """Of a pace: ticks a second, 1 to 1000; None: the game waits for each decision."""
     panel: str = ""
-    """Of "show": one of ``PANELS``; of an aim, "forecast": what the launch would come to."""
     wish: Wish | TakeOver | None = None
-    """Of "new" and "take_over": the game to begin."""
 
 
 def read_command(text: bytes) -> PlayerCommand:

@@ -17,7 +17,7 @@ from territorial.config import GameConfig
 from territorial.config.map_names import Terrain
 from territorial.constants import BLOCKED, NEUTRAL
 from territorial.render import owner_colors, render_board
-from territorial.render.colors import Teams, checked_teams
+from territorial.render.colors import checked_teams
 from territorial.replay import Frame, LiveGame, Replay
 from territorial.typing import Ints
 
@@ -51,6 +51,10 @@ def film_header(
         raise ValueError(
             f"names has {len(names)} entries but num_players is {config.num_players}; pass one name per seat"
         )
+    codes = np.array([*range(config.num_players + 1), BLOCKED], np.uint8)
+    # Colours of borders are read off a picture in which every owner borders on neutral land.
+    board = np.stack([codes, np.full_like(codes, NEUTRAL)], axis=1)
+    borders = render_board(board, config.num_players, 1, terrain, allied)[:, 0]
     header = {
         "format": "territorial-film",
         "version": FILM_VERSION,
@@ -62,8 +66,8 @@ def film_header(
         "names": list(names),
         "max_ticks": config.max_ticks,
         "win_percent": config.win_percent,
-        "colors": _hex_colors(owner_colors(config.num_players, terrain, allied)[_codes(config.num_players)]),
-        "border_colors": _hex_colors(_border_colors(config.num_players, terrain, allied)),
+        "colors": _hex_colors(owner_colors(config.num_players, terrain, allied)[codes]),
+        "border_colors": _hex_colors(borders),
     }
     return header if allied is None else header | {"teams": list(allied)}
 
@@ -85,18 +89,6 @@ def show(game: Replay | LiveGame, title: str, every: int | None = None) -> Show:
     )
     decisions = -(-config.max_ticks // config.decision_every)
     return header, game.frames(every or config.decision_every * -(-decisions // MOST_FRAMES))
-
-
-def _codes(num_players: int) -> npt.NDArray[np.uint8]:
-    """All owner codes of a game: neutral, the seats, blocked."""
-    return np.array([*range(num_players + 1), BLOCKED], np.uint8)
-
-
-def _border_colors(num_players: int, terrain: Terrain, teams: Teams | None) -> npt.NDArray[np.uint8]:
-    """The colours of borders, read off a picture in which every owner borders on neutral land."""
-    codes = _codes(num_players)
-    board = np.stack([codes, np.full_like(codes, NEUTRAL)], axis=1)
-    return render_board(board, num_players, 1, terrain, teams)[:, 0]
 
 
 def _hex_colors(colors: npt.NDArray[np.uint8]) -> list[str]:

@@ -42,14 +42,18 @@ Choose = Callable[[VecGame], npt.ArrayLike]
 
 
 class Option(NamedTuple):
-    """Something that a player may do."""
+    """Something that a player may do.
+
+    Args:
+        owner: owner code of the target, 0 free land; -1: holds.
+        part: how likely that is, 0 to 1.
+        fraction: 1024ths of the balance that would be sent, the likeliest; 0: holds.
+
+    """
 
     owner: int
-    """Owner code of the target, 0 free land; -1: holds."""
     part: float
-    """How likely that is, 0 to 1."""
     fraction: int
-    """1024ths of the balance that would be sent, the likeliest; 0: holds."""
 
 
 def advice_of(

@@ -49,13 +49,14 @@ def playable(
     driven = [seat for seat, one in enumerate(sitting, start=1) if one in (None, *DRIVEN)]
     game.change_seats(0, dict.fromkeys(driven, repeat))
     description, memory = image_of(game)
+    custom = enumerate(game._players.bot_names, start=FIRST_CUSTOM_CODE)
     return {
         **description,
         **rules_of(replay.config),
         "template": replay_template(replay),
         "codes": {**codes, "champion_name": CHAMPION, "interval": INTERVAL},
         "changes": changes,
-        "bots": _codes_by_name(game),
+        "bots": {name: code for code, name in (*enumerate(SEAT_NAMES), *custom) if name not in DRIVEN},
         "troops": {name: int(starting_troops([name], replay.config)[0]) for name in sorted(RESERVED_NAMES)},
         "looks": {terrain: _look(replay, terrain) for terrain in get_args(Terrain)},
         "line_ups": further,
@@ -68,13 +69,6 @@ def _code_of(player: Seat, game: VecGame) -> int:
     """Return the code of a player in ``game``, in which it takes seat 1."""
     game.change_seats(0, {1: player})
     return int(view(game.blocks, "seats")[0, 1])
-
-
-def _codes_by_name(game: VecGame) -> dict[str, int]:
-    """Return the codes of all bots that can sit down in ``game``, by their recorded names."""
-    custom = enumerate(game._players.bot_names, start=FIRST_CUSTOM_CODE)
-    library = enumerate(SEAT_NAMES)
-    return {name: code for code, name in (*library, *custom) if name not in DRIVEN}
 
 
 def _look(replay: Replay, terrain: Terrain) -> dict[str, Any]:

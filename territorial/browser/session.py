@@ -51,11 +51,6 @@ class Person:
         self.has_decided = self.has_resigned = False
         self.costliest: CostlyLaunch | None = None  # of its launches, once that has been found out
 
-    def decide(self, command: PlayerCommand) -> None:
-        """Take the decision to launch or to hold in the place of the one before, or to resign."""
-        self.queued = command if command.do == "launch" else None
-        self.has_decided, self.has_resigned = True, command.do == "resign"
-
     @property
     def decides(self) -> bool:
         """Whether there are decisions to make."""
@@ -329,18 +324,9 @@ class Session:
     def _publish(self) -> None:
         """Send the situation to all pages."""
         self._told = self._aside
-        self.situations.append(json.dumps(self._situation(), separators=(",", ":")).encode())
-
-    @property
-    def _aside(self) -> tuple[int, CostlyLaunch | None]:
-        """What changes while the game stands: the number of pages, and the costliest launch."""
-        return max(1, self._pages), self.person.costliest
-
-    def _situation(self) -> dict[str, Any]:
-        """Return the situation that the pages show."""
         person, save, wait = self.person, self.table.save, self._wait()
         now, queued, (pages, costliest) = person.now, person.queued, self._aside
-        return now._asdict() | {
+        situation = now._asdict() | {
             "number": self.situations.count + 1,
             "seat": person.seat,
             "title": self.table.title,
@@ -358,6 +344,12 @@ class Session:
             "replay": str(save.absolute()) if save in self.replays else None,
             "panels": self._contents(),
         }
+        self.situations.append(json.dumps(situation, separators=(",", ":")).encode())
+
+    @property
+    def _aside(self) -> tuple[int, CostlyLaunch | None]:
+        """What changes while the game stands: the number of pages, and the costliest launch."""
+        return max(1, self._pages), self.person.costliest
 
     @property
     def _card(self) -> Mapping[str, Any] | None:
@@ -428,7 +420,8 @@ class Session:
             if command.is_on:
                 person.open[command.panel] = NEVER, None
         elif command.do == "launch" or command.do == "hold" or command.do == "resign":
-            person.decide(command)
+            person.queued = command if command.do == "launch" else None
+            person.has_decided, person.has_resigned = True, command.do == "resign"
             if command.do == "resign":
                 self._save()
         elif command.do == "new" or command.do == "take_over":
