@@ -179,9 +179,12 @@ class TerritorialBatchEnv(WritableArrays, VectorMultiAgentEnv):
         self.interfaces = {form: AgentInterface(form, options, self.game) for form in options.forms}
         """How agents see and act, by the forms that they have."""
         self.frozen_form = options.frozen_form
-        seen, acts = self._spaces_of(list(agents_of(options.table)))
+        forms = {agent: options.form_of(module_of(agent)) for agent in agents_of(options.table)}
+        # One object for all agents of a form.
+        seen = {agent: self.interfaces[form].observation_space for agent, form in forms.items()}
+        acts = {agent: self.interfaces[form].format.space for agent, form in forms.items()}
         self.single_observation_spaces, self.single_action_spaces = seen, acts
-        self.single_observation_space, self.single_action_space = spaces.Dict(seen), spaces.Dict({**acts})
+        self.single_observation_space, self.single_action_space = spaces.Dict({**seen}), spaces.Dict({**acts})
         self.num_envs = num_envs
         seats = num_envs, options.config.num_players
         self.learners, self.frozen = np.zeros(seats, np.bool_), np.zeros(seats, np.bool_)
@@ -291,15 +294,6 @@ class TerritorialBatchEnv(WritableArrays, VectorMultiAgentEnv):
         self.game.set_next_game(k, seats, view.next_seed)
         dealt = zip(view.next_line_up.players, seats, strict=True)
         return [player.kind == "snapshot" and not isinstance(seat, Network) for player, seat in dealt]
-
-    def _spaces_of(
-        self, agents: Sequence[str]
-    ) -> tuple[dict[str, spaces.Space[Any]], dict[str, spaces.Space[Any]]]:
-        """Return the spaces of observations and of actions by agent; one object for all of a kind."""
-        forms = {agent: self.options.form_of(module_of(agent)) for agent in agents}
-        seen: dict[str, spaces.Space[Any]] = {}
-        seen |= {agent: self.interfaces[form].observation_space for agent, form in forms.items()}
-        return seen, {agent: self.interfaces[form].format.space for agent, form in forms.items()}
 
 
 # ---- seats of the engine ---------------------------------------------------------------------------------

@@ -72,19 +72,17 @@ class LeagueAlgorithmConfig(AlgorithmConfig):
     def build_learner_group(self, **kwargs: Any) -> Any:
         """Return the learners; ValueError if the algorithm that asks is RLlib's own; called by RLlib."""
         if not self.is_in_algorithm:
-            raise ValueError(foreign_algorithm())
+            raise ValueError(FOREIGN)
         share_gpus = self.num_learners > 1 and 0 < self.num_gpus_per_learner < 1
         with ray_private.gloo_between_learners() if share_gpus else contextlib.nullcontext():
             return super().build_learner_group(**kwargs)
 
 
-def foreign_algorithm() -> str:
-    """Return the message on an algorithm that does not play leagues."""
-    return (
-        "the algorithm is RLlib's own, which saves no leagues and does not configure new "
-        "runners; call config.build_algo(), or with Tune, Tuner(config.algo_class, "
-        "param_space=config)"
-    )
+FOREIGN = (
+    "the algorithm is RLlib's own, which saves no leagues and does not configure new runners; call "
+    "config.build_algo(), or with Tune, Tuner(config.algo_class, param_space=config)"
+)
+"""The message on an algorithm that does not play leagues."""
 
 
 def _check_class(name: str, given: Any, wanted: tuple[type, ...], method: str) -> None:

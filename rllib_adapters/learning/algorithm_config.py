@@ -17,7 +17,7 @@ from rllib_adapters.envs.env_config import (
     changed_entries,
     most_seats_of_a_learner,
 )
-from rllib_adapters.league.algorithm_config import LeagueAlgorithmConfig, foreign_algorithm
+from rllib_adapters.league.algorithm_config import FOREIGN, LeagueAlgorithmConfig
 from rllib_adapters.observations.connector import AddOpponents
 from territorial.config.fields import check_values, option
 from territorial.config.validation import hint, one_of
@@ -190,7 +190,7 @@ def check_made_for(config: Any, options: EnvConfig, free: tuple[str, ...] = (), 
 def check_config(config: Any) -> None:
     """Raise ValueError if a runner's ``config`` is that of an algorithm of RLlib's own."""
     if not isinstance(config, TerritorialConfig):
-        raise ValueError(foreign_algorithm())
+        raise ValueError(FOREIGN)
 
 
 def _plain(value: Any) -> Any:

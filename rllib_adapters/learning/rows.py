@@ -22,16 +22,13 @@ from ray.rllib.utils.postprocessing.value_predictions import compute_value_targe
 from torch import Tensor
 
 from territorial.constants import NUM_FRACTIONS
+from territorial.nets.frozen import mapped
 from territorial.typing import Bools, Floats
 
 
 def rows_of(columns: Any, rows: Tensor) -> Any:
     """Return the columns with the rows of these numbers, int64 (n,), alone and in this order."""
-    if isinstance(columns, Mapping):
-        return {name: rows_of(column, rows) for name, column in columns.items()}
-    if isinstance(columns, tuple):
-        return tuple(rows_of(column, rows) for column in columns)
-    return columns[rows.to(columns.device)]
+    return mapped(lambda column: column[rows.to(column.device)], columns)
 
 
 def own_rows(columns: Mapping[str, Any]) -> Tensor:

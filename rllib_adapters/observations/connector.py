@@ -22,15 +22,15 @@ from territorial.typing import Arrays
 
 __all__ = ["FRAME", "FrameBank", "ModuleFrames", "SharedFrames", "frames_for_learners", "frames_for_runners"]
 
-_local = threading.local()
+
+class _Thread(threading.local):
+    """The frames of this thread by module."""
+
+    def __init__(self) -> None:
+        self.frames: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
 
-def _held_frames() -> WeakKeyDictionary[Any, Any]:
-    """Return the frames of this thread by module."""
-    if not hasattr(_local, "frames"):
-        _local.frames = WeakKeyDictionary()
-    held: WeakKeyDictionary[Any, Any] = _local.frames
-    return held
+_this_thread = _Thread()
 
 
 class ModuleFrames:
@@ -43,12 +43,12 @@ class ModuleFrames:
     @property
     def frames(self) -> Mapping[str, npt.NDArray[Any] | Tensor] | FrameBank | None:
         """All distinct frames of this thread's batch: arrays (E, ...), or a bank that has them."""
-        held: Mapping[str, npt.NDArray[Any] | Tensor] | FrameBank | None = _held_frames().get(self)
+        held: Mapping[str, npt.NDArray[Any] | Tensor] | FrameBank | None = _this_thread.frames.get(self)
         return held
 
     @frames.setter
     def frames(self, frames: Mapping[str, npt.NDArray[Any] | Tensor] | FrameBank | None) -> None:
-        _held_frames()[self] = frames
+        _this_thread.frames[self] = frames
 
     def with_frames(self, seen: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         """Return the arrays of rows and of their frames on one device; unchanged if rows are whole.

@@ -117,12 +117,16 @@ class ObservationLog:
 
 
 class _Observed(NamedTuple):
-    """The agents that observe at one moment, N of them."""
+    """The agents that observe at one moment, N of them.
+
+    Args:
+        rows: (N, ...) each.
+        numbers: (E, P): the row of each seat, -1 for those that do not observe.
+
+    """
 
     rows: Arrays
-    """(N, ...) each."""
     numbers: Ints
-    """(E, P): the row of each seat, -1 for those that do not observe."""
 
 
 class RowLog:
