@@ -23,7 +23,7 @@ from rllib_adapters.envs.env_config import POOL, frozen_name, learner_name, modu
 from rllib_adapters.observations.connector import FRAME
 from rllib_adapters.observations.log import ArrayBuffer, ObservationLog, RowLog, SharedObservations
 from territorial.engine.batch_arrays import COUNTS, GameArrays
-from territorial.typing import Bools, Ints
+from territorial.typing import Arrays, Bools, Floats32, Ints
 
 
 class ObservationSource:
@@ -85,7 +85,7 @@ class ObservationSource:
     def buffer(self, form: str, game: int, seat: int, moments: Ints, lookback: int) -> InfiniteLookbackBuffer:
         """Return what a seat, 1..P, that learns saw of a game; ``lookback`` of ``moments`` are of before."""
         if form in self._rows:
-            return self._rows[form].buffer(game, seat, moments, lookback)
+            return ArrayBuffer(self._rows[form].rows(game, seat, moments), lookback)
         assert self._boards is not None
         return SharedObservations(self._boards, game, seat, moments, lookback)
 
@@ -98,7 +98,6 @@ def _tensor(array: npt.NDArray[Any]) -> Tensor:
 
 
 ACTIONS = "actions"
-Columns = Mapping[str, npt.NDArray[Any]]
 
 
 class ModuleOutputs(NamedTuple):
@@ -110,8 +109,8 @@ class ModuleOutputs(NamedTuple):
 
     """
 
-    seats: npt.NDArray[np.bool_]
-    columns: Columns
+    seats: Bools
+    columns: Arrays
 
 
 @dataclass
@@ -170,6 +169,7 @@ class Rollout:
 
     def __init__(self, env: TerritorialBatchEnv, lookback: int) -> None:
         self._env, self.lookback = env, lookback
+        self._none = ModuleOutputs(np.zeros(env.who.shape, np.bool_), {})
         self.clear()
 
     def clear(self) -> None:
@@ -182,7 +182,8 @@ class Rollout:
         self._since = time.perf_counter()
         self._first = 0  # the first step that is remembered
         self._rewards: list[npt.NDArray[np.float32]] = []
-        self._chosen: list[dict[str, ModuleOutputs]] = []
+        self._outputs = {name: RowLog() for name in self._env.names}
+        """Of the modules; step t is moment t."""
         self._weights: list[int] = []
         self._returns = np.zeros(self._env.who.shape)
 
@@ -202,7 +203,8 @@ class Rollout:
     def add(self, step: BatchStep, chosen: dict[str, ModuleOutputs], weights: int) -> list[GameEpisode]:
         """Remember a step, and return the games that it ended; ``weights``: their sequence number."""
         self._rewards.append(step.rewards)
-        self._chosen.append(chosen)
+        for name, log in self._outputs.items():
+            log.append(*chosen.get(name, self._none))
         self._weights.append(weights)
         self._returns += np.where(step.learners & self._env.learned, step.rewards, 0)
         for k, i in zip(*np.nonzero(step.terminated | step.truncated), strict=True):
@@ -224,28 +226,30 @@ class Rollout:
 
         ``seen``: has what was observed at the moments from the first that is looked back at up to now.
         """
-        modules, shape = {name: None for step in self._chosen for name in step}, self._env.who.shape
-        steps = _Steps(
-            np.array(self._rewards),
-            np.array(self._weights, np.int64),
-            {module: _joined([step.get(module) for step in self._chosen], shape) for module in modules},
-        )
+        rewards, weights = np.array(self._rewards), np.array(self._weights, np.int64)
         games = list(self.ended)
         if with_ongoing:
             ongoing = (self.games[k] for k in sorted(self.games))
             games += [game for game in ongoing if self.now > max(game.start, self._begin)]
-        return [self._episode(steps, seen, game) for game in games]
+        return [self._episode(rewards, weights, seen, game) for game in games]
 
     def cut(self) -> int:
         """Let the next sample begin now; return the first moment that it looks back at."""
         self._begin, self.ended, self._since = self.now, [], time.perf_counter()
         forget = max(0, len(self._rewards) - self.lookback)
-        del self._rewards[:forget], self._chosen[:forget], self._weights[:forget]
+        del self._rewards[:forget], self._weights[:forget]
         self._first += forget
+        for log in self._outputs.values():
+            log.forget(self._first)
         return self._first
 
-    def _episode(self, steps: _Steps, seen: ObservationSource, game: GameEpisode) -> MultiAgentEpisode:
-        """Return what happened in a game in this sample."""
+    def _episode(
+        self, rewards: Floats32, weights: Ints, seen: ObservationSource, game: GameEpisode
+    ) -> MultiAgentEpisode:
+        """Return what happened in a game in this sample.
+
+        ``rewards``: (T, E, P), of all steps that are remembered; ``weights``: (T,), their sequence numbers.
+        """
         view, begin = self._env.envs[game.k], max(game.start, self._begin)
         end = self.now if game.end is None else game.end
         first = max(game.start, begin - self.lookback, self._first)
@@ -265,7 +269,9 @@ class Rollout:
         episode._len_lookback_buffers = begin - first
         for i in living:
             agent = game.agents[i]
-            own = self._agent_episode(steps, seen, game, i, slice(first, end), begin - first, episode)
+            own = self._agent_episode(
+                rewards[:, game.k, i], weights, seen, game, i, slice(first, end), begin - first, episode
+            )
             episode.agent_episodes[agent] = own
             count = own.observations.len_incl_lookback()
             times: list[Any] = list(range(first - game.start, first - game.start + count))
@@ -278,7 +284,8 @@ class Rollout:
 
     def _agent_episode(
         self,
-        steps: _Steps,
+        rewards: Floats32,
+        weights: Ints,
         seen: ObservationSource,
         game: GameEpisode,
         i: int,
@@ -292,8 +299,8 @@ class Rollout:
         is_last = end == span.stop
         known = min(lookback, end - span.start)
         here = slice(span.start - self._first, end - self._first)
-        given = {name: column[game.k, i, here] for name, column in steps.columns[module].items()}
-        given[WEIGHTS_SEQ_NO] = steps.weights[here]
+        given = self._outputs[module].rows(game.k, i + 1, np.arange(span.start, end))
+        given[WEIGHTS_SEQ_NO] = weights[here]
         # Arrays of objects are rows that do not fit together, and go on as a list.
         columns = {
             name: ArrayBuffer(column if column.dtype != object else list(column), known)
@@ -313,7 +320,7 @@ class Rollout:
             infos=infos,
             actions=columns.pop(ACTIONS),
             action_space=whole.action_space[agent],
-            rewards=steps.rewards[here, game.k, i].tolist(),
+            rewards=rewards[here].tolist(),
             extra_model_outputs=columns,
             terminated=i in game.ends and not was_cut,
             truncated=was_cut or (i in game.ends and is_last and whole.is_truncated),
@@ -322,39 +329,6 @@ class Rollout:
         )
         own._last_added_infos = infos[-1]
         return own
-
-
-class _Steps(NamedTuple):
-    """T steps of E games with P seats, from the first that is remembered on."""
-
-    rewards: npt.NDArray[np.float32]  # (T, E, P)
-    weights: Ints  # (T,) their sequence numbers
-    columns: Mapping[str, Columns]  # by module, (E, P, T, ...) each; without meaning where a seat did not act
-
-
-def _joined(steps: list[ModuleOutputs | None], shape: tuple[int, ...]) -> Columns:
-    """Return the columns of a module, (E, P, T, ...) each; ``shape``: (E, P)."""
-    acted = [step for step in steps if step is not None]
-    none = np.zeros(shape, np.bool_)
-    has_acted: npt.NDArray[np.bool_] = np.array([none if step is None else step.seats for step in steps])
-    times, games, seats = has_acted.nonzero()
-    joined = {}
-    for name in acted[-1].columns:
-        if all(name in step.columns for step in acted):
-            rows = _end_to_end([step.columns[name] for step in acted])
-            joined[name] = np.empty((*shape, len(steps), *rows.shape[1:]), rows.dtype)
-            joined[name][games, seats, times] = rows
-    return joined
-
-
-def _end_to_end(parts: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Return the rows of all parts as one array; of arrays, if rows of greedy and other steps differ."""
-    if len({part.shape[1:] for part in parts}) == 1:
-        return np.concatenate(parts)
-    rows = np.empty(sum(map(len, parts)), object)
-    for i, row in enumerate(row for part in parts for row in part):
-        rows[i] = row
-    return rows
 
 
 # ---- metrics -------------------------------------------------------------------------------------
