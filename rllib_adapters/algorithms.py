@@ -28,8 +28,7 @@ from ray.rllib.utils.metrics import (
 
 from rllib_adapters.curriculum import apply_settings, go_over
 from rllib_adapters.envs.env_config import GAMES, EnvConfig, learners_of, parts_of
-from rllib_adapters.league.algorithm import LeagueAlgorithm, keep_batches_equal
-from rllib_adapters.league.algorithm_config import check_targets
+from rllib_adapters.league.algorithm import LeagueAlgorithm, check_targets, keep_batches_equal
 from rllib_adapters.league.control import set_league
 from rllib_adapters.learning.algorithm_config import TerritorialConfig
 from rllib_adapters.learning.learners import (
@@ -39,7 +38,7 @@ from rllib_adapters.learning.learners import (
     TerritorialPPOLearner,
 )
 from rllib_adapters.learning.replay import ReplayBuffer
-from rllib_adapters.modules.action_values import QPairModule
+from rllib_adapters.modules.pairs import QPairModule
 from rllib_adapters.sampling.runner import StockEnvRunner, TerritorialEnvRunner
 from territorial.config.validation import one_of, whole_number
 from territorial.envs.forms import GameSizes
@@ -70,10 +69,19 @@ class TerritorialAlgorithm(LeagueAlgorithm):
         return state
 
     def take_games(self, state: Any) -> bool:
-        """Play the games of a state; who plays is a kept league's to say."""
-        if GAMES in state:
-            set_games(self, state[GAMES])
-        return GAMES in state
+        """Play the games of a state, and return whether it has any; who plays is a kept league's to say."""
+        if GAMES not in state:
+            return False
+        present, wanted = self.config.env_config, dict(state[GAMES])
+        table = self.config.table if self.league_callback else EnvConfig.from_config(wanted).table
+        if "store" in present:
+            wanted["store"] = present["store"]
+        if _others(present) != _others(wanted):
+            wanted.pop("seats", None)
+            go_over(self, {**wanted, "league": table})
+        elif table.to_dict() != self.config.table.to_dict():
+            set_league(self, table)
+        return True
 
 
 class TerritorialPPO(TerritorialAlgorithm, PPO):
@@ -285,19 +293,6 @@ CONFIGS: dict[type, type[TerritorialConfig]] = {
     DQNConfig: TerritorialDQNConfig,
 }
 """The configurations of this package by those of RLlib that they extend."""
-
-
-def set_games(algorithm: Any, env_config: Mapping[str, Any]) -> None:
-    """Let an algorithm play the games of an ``env_config``; who plays is a kept league's to say."""
-    present, wanted = algorithm.config.env_config, dict(env_config)
-    table = algorithm.config.table if algorithm.league_callback else EnvConfig.from_config(wanted).table
-    if "store" in present:
-        wanted["store"] = present["store"]
-    if _others(present) != _others(wanted):
-        wanted.pop("seats", None)
-        go_over(algorithm, {**wanted, "league": table})
-    elif table.to_dict() != algorithm.config.table.to_dict():
-        set_league(algorithm, table)
 
 
 def _others(entries: Mapping[str, Any]) -> dict[str, Any]:

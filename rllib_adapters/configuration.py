@@ -25,7 +25,7 @@ from rllib_adapters.envs.env_config import (
     shipped_entries,
 )
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
-from rllib_adapters.league.algorithm_config import classes_of, converted
+from rllib_adapters.league.algorithm import classes_of, converted
 from rllib_adapters.league.callback import LeagueCallback
 from rllib_adapters.league.control import give_weights, weights_of
 from rllib_adapters.league.pool import store_of

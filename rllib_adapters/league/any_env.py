@@ -16,8 +16,7 @@ from ray.rllib.connectors.connector_v2 import ConnectorV2
 from ray.rllib.env.multi_agent_episode import MultiAgentEpisode
 from ray.rllib.utils.debug import update_global_seed_if_necessary
 
-from rllib_adapters.league.algorithm import LeagueAlgorithm
-from rllib_adapters.league.algorithm_config import LeagueAlgorithmConfig, check_targets
+from rllib_adapters.league.algorithm import LeagueAlgorithm, LeagueAlgorithmConfig, check_targets
 from rllib_adapters.league.learners import (
     LeagueAPPOLearner,
     LeagueIMPALALearner,

@@ -17,7 +17,7 @@ from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 from ray.rllib.policy.policy import PolicySpec
 from ray.tune.registry import ENV_CREATOR, _global_registry
 
-from rllib_adapters.league.algorithm_config import check_supported, classes_of, converted
+from rllib_adapters.league.algorithm import check_supported, classes_of, converted
 from rllib_adapters.league.any_env import CONFIGS, AnyEnvConfig, AnyEnvRunner
 from rllib_adapters.league.callback import LeagueCallback
 from rllib_adapters.league.control import of_spaces

@@ -90,13 +90,6 @@ def pools_of(config: Any) -> dict[str, Any]:
     return {name: own for name, own in specs.items() if issubclass(own.module_class, PoolModule)}
 
 
-def check_store(config: Any) -> None:
-    """Raise FileNotFoundError if the folder that the pools of an algorithm's ``config`` play from is gone."""
-    for spec in pools_of(config).values():
-        if not spec.model_config["store"].path.is_dir():
-            raise FileNotFoundError(f"the store {spec.model_config['store'].path} does not exist; {MOVED}")
-
-
 def store_of(store: SnapshotStore | str) -> SnapshotStore:
     """Return the store, opened if ``store`` is its folder."""
     return store if isinstance(store, SnapshotStore) else SnapshotStore(store)

@@ -17,7 +17,7 @@ from rllib_adapters.envs.env_config import (
     changed_entries,
     most_seats_of_a_learner,
 )
-from rllib_adapters.league.algorithm_config import FOREIGN, LeagueAlgorithmConfig
+from rllib_adapters.league.algorithm import FOREIGN, LeagueAlgorithmConfig
 from rllib_adapters.observations.connector import AddOpponents
 from territorial.config.fields import check_values, option
 from territorial.config.validation import hint, one_of

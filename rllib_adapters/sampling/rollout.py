@@ -6,6 +6,7 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -369,37 +370,33 @@ class StepCounts:
     """The steps of a sample, of games and of agents; ``names``: of those who learn."""
 
     def __init__(self, names: Sequence[str], num_players: int) -> None:
-        self._names, self._num_players = names, num_players
+        self._names = names
+        self._steps = np.zeros((len(names) + 1, num_players), np.int64)  # the last are those of frozen seats
         self.clear()
 
     def clear(self) -> None:
         """Begin to count at 0."""
         self.games = 0
         """Steps of all games together."""
-        self._learners = np.zeros((len(self._names), self._num_players), np.int64)
-        self._frozen = np.zeros(self._num_players, np.int64)
+        self._steps.fill(0)
 
     @property
     def agents(self) -> int:
         """Steps of all agents together."""
-        return int(self._learners.sum() + self._frozen.sum())
+        return int(self._steps.sum())
 
     def add(self, step: BatchStep, who: npt.NDArray[np.int64]) -> None:
-        """Count a step; ``who``: int64 (E, P) who learns with a seat of a game that took it."""
+        """Count a step; ``who``: int64 (E, P) who learns with a seat of a game that took it, -1: frozen."""
         self.games += int(step.stepped.sum())
-        _, seats = np.nonzero(step.learners)
-        np.add.at(self._learners, (who[step.learners], seats), 1)
-        self._frozen += step.frozen.sum(0)
+        acted = step.learners | step.frozen
+        np.add.at(self._steps, (who[acted], np.nonzero(acted)[1]), 1)
 
     def by_agent(self) -> dict[str, int]:
         """Return the steps of all agents that made any, by name."""
-        counts = {
-            learner_name(self._names[n], int(i)): int(self._learners[n, i])
-            for n, i in zip(*np.nonzero(self._learners), strict=True)
-        }
-        return counts | {frozen_name(i): int(self._frozen[i]) for i in np.flatnonzero(self._frozen).tolist()}
+        named = [*(partial(learner_name, name) for name in self._names), frozen_name]
+        return {named[n](i): int(self._steps[n, i]) for n, i in np.argwhere(self._steps).tolist()}
 
     def by_module(self) -> dict[str, int]:
         """Return the steps of the agents of each module that learns, and of the pool if it made any."""
-        counts = dict(zip(self._names, self._learners.sum(1).tolist(), strict=True))
-        return counts | ({POOL: int(self._frozen.sum())} if self._frozen.any() else {})
+        *counts, of_pool = self._steps.sum(1).tolist()
+        return dict(zip(self._names, counts, strict=True)) | ({POOL: of_pool} if of_pool else {})
