@@ -25,7 +25,7 @@ from rllib_adapters.envs.env_config import (
     shipped_entries,
 )
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
-from rllib_adapters.league.algorithm import classes_of, converted
+from rllib_adapters.league.algorithm import Trainable, classes_of, converted
 from rllib_adapters.league.callback import LeagueCallback
 from rllib_adapters.league.control import give_weights, weights_of
 from rllib_adapters.league.pool import store_of
@@ -39,9 +39,6 @@ from territorial.config.validation import one_of
 from territorial.league import League, SnapshotStore
 from territorial.league.bot_names import GAME
 from territorial.nets import PairPolicy
-
-Trainable = type[RLModule] | tuple[type[RLModule], Mapping[str, Any]]
-"""The class of a module that learns, alone or with entries of its own for the ``model_config``."""
 
 
 def configure(

@@ -13,6 +13,7 @@ from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.core import COMPONENT_LEARNER, COMPONENT_LEARNER_GROUP, COMPONENT_RL_MODULE
 from ray.rllib.core.rl_module.apis import TargetNetworkAPI
+from ray.rllib.core.rl_module.rl_module import RLModule
 from ray.tune.result import TRIAL_INFO
 
 from rllib_adapters import ray_private
@@ -349,8 +350,12 @@ REASONS = {
 """Why an algorithm cannot play leagues, by its name."""
 
 
+Trainable = type[RLModule] | tuple[type[RLModule], Mapping[str, Any]]
+"""The class of a module that learns, alone or with entries of its own for the ``model_config``."""
+
+
 def classes_of(
-    modules: Mapping[str, Any], learners: Sequence[str]
+    modules: Mapping[str, Trainable], learners: Sequence[str]
 ) -> dict[str, tuple[Any, Mapping[str, Any]]]:
     """Return the class and the settings of the module of every learner; ValueError unless each has one."""
     if set(modules) != set(learners):

@@ -17,7 +17,7 @@ from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 from ray.rllib.policy.policy import PolicySpec
 from ray.tune.registry import ENV_CREATOR, _global_registry
 
-from rllib_adapters.league.algorithm import check_supported, classes_of, converted
+from rllib_adapters.league.algorithm import Trainable, check_supported, classes_of, converted
 from rllib_adapters.league.any_env import CONFIGS, AnyEnvConfig, AnyEnvRunner
 from rllib_adapters.league.callback import LeagueCallback
 from rllib_adapters.league.control import of_spaces
@@ -28,8 +28,6 @@ from territorial.config.validation import shown, whole_number
 from territorial.league import League, LeagueConfig, Manifest, SnapshotStore
 from territorial.league.bot_names import GAME
 
-Module = type[TorchRLModule] | tuple[type[TorchRLModule], Mapping[str, Any]]
-"""The class of a module, alone or with its ``model_config``."""
 SeatOf = Callable[[Any], Any] | Mapping[Any, Any]
 
 
@@ -38,7 +36,7 @@ def add_league(
     league: League,
     store: SnapshotStore | str,
     *,
-    modules: Mapping[str, Module],
+    modules: Mapping[str, Trainable],
     bots: Mapping[str, Bot] | None = None,
     seat_of: SeatOf | None = None,
     outcome: Callable[[Ended], Sequence[float] | None] | None = None,

@@ -20,8 +20,6 @@ from rllib_adapters.league.pool import AddPlayers
 from rllib_adapters.observations.log import ObservationLog, SharedObservations
 from territorial.typing import Arrays
 
-__all__ = ["FRAME", "FrameBank", "ModuleFrames", "SharedFrames", "frames_for_learners", "frames_for_runners"]
-
 
 class _Thread(threading.local):
     """The frames of this thread by module."""

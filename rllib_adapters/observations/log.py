@@ -19,8 +19,6 @@ from territorial.typing import Arrays, Bools, Ints
 
 TABLES = tuple(name for name in SHARED if name != "observations")
 
-Frames = dict[str, npt.NDArray[Any]]
-
 
 class ObservationLog:
     """The observations of E games with P seats: boards and tables as key frames and deltas.
@@ -44,7 +42,7 @@ class ObservationLog:
         self._tables = TableStore(num_games, sum(self._sizes))
         self._masks: list[npt.NDArray[np.uint8]] = []
         self._joined_masks: npt.NDArray[np.uint8] | None = None  # once they are read
-        self._known: dict[tuple[int, int], Frames] = {}
+        self._known: dict[tuple[int, int], Arrays] = {}
 
     @property
     def first(self) -> int:
@@ -70,7 +68,7 @@ class ObservationLog:
         record._masks = self._masks[moment - self.first :]
         return record
 
-    def frames(self, games: Ints, moments: Ints) -> Frames:
+    def frames(self, games: Ints, moments: Ints) -> Arrays:
         """Return the arrays ``SHARED`` of games (n,) at moments (n,), (n, ...) each."""
         rows = self._tables.rows(games, moments)
         parts = np.split(rows, np.cumsum(self._sizes)[:-1], axis=1)
@@ -87,7 +85,7 @@ class ObservationLog:
         places = (moments - self.first) * self.num_games + games
         return pair_masks(self._joined_masks, places, seats)
 
-    def observations(self, game: int, moments: Ints, seat: int) -> list[Frames]:
+    def observations(self, game: int, moments: Ints, seat: int) -> list[Arrays]:
         """Return the observations of a seat, 1..P, of a game at moments (n,), one dict each.
 
         What all seats see at a moment is decoded once, and one object for all of them.
@@ -97,7 +95,7 @@ class ObservationLog:
         legal = self.legal(games, moments, np.full(len(moments), seat))
         return [{**seen, "seat": own, "action_mask": mask} for seen, mask in zip(shared, legal, strict=True)]
 
-    def _decoded(self, game: int, moments: Ints) -> list[Frames]:
+    def _decoded(self, game: int, moments: Ints) -> list[Arrays]:
         new = np.array([t for t in np.unique(moments).tolist() if (game, t) not in self._known], np.int64)
         if len(new):
             frames = self.frames(np.full(len(new), game), new)

@@ -36,16 +36,12 @@ class ObservationSource:
 
     def __init__(self, env: TerritorialBatchEnv) -> None:
         self._env = env
-        self._clear()
-
-    def _clear(self) -> None:
-        env = self._env
-        self._rows = {form: RowLog() for form, own in env.interfaces.items() if not own.shares_frames}
-        self._boards = ObservationLog(env.game.layout, env.num_envs) if env.options.shares_frames else None
 
     def begin(self) -> None:
         """Forget everything, and observe all games, which have just begun."""
-        self._clear()
+        env = self._env
+        self._rows = {form: RowLog() for form, own in env.interfaces.items() if not own.shares_frames}
+        self._boards = ObservationLog(env.game.layout, env.num_envs) if env.options.shares_frames else None
         self.observe(np.zeros_like(self._env.learners))
 
     def observe(self, acted: Bools) -> None:

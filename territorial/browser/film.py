@@ -105,11 +105,20 @@ def write_film(header: dict[str, Any], frames: Iterable[Frame]) -> Iterator[byte
     deflate, none = zlib.compressobj(9), np.zeros(num_players, np.int64)
     last = Frame(-1, np.zeros((header["height"], header["width"]), np.uint8), none, none, none != 0)
     for frame in frames:
-        parts = _changes(frame, last, _changed_cells(frame, last))
+        changed, deaths = _changed_cells(frame, last), _deaths(frame, last)
+        parts = [
+            np.array([frame.tick - max(last.tick, 0), len(deaths)], np.int64),
+            deaths.ravel(),
+            _unsigned(frame.troops.astype(np.int64) - last.troops),
+            _runs(changed, frame.owner.ravel()[changed], frame.owner.shape[1]),
+            _pool_changes(_pools_of(frame) - _pools_of(last)),
+        ]
         if "teams" in header:
             gifts = np.zeros((0, 3), np.int64) if frame.gifts is None else frame.gifts.astype(np.int64)
             parts += [np.array([len(gifts)]), gifts.ravel()]
-        parts += _launches(frame)
+        # Launches since the last frame: the ticks since then, and what each was.
+        launches = np.zeros((0, 4), np.int64) if frame.launches is None else frame.launches.astype(np.int64)
+        parts += [np.array([len(launches)]), (launches * (-1, 1, 1, 1) + (frame.tick, 0, 0, 0)).ravel()]
         waiting += _block(_varints(np.concatenate(parts)))
         yield deflate.compress(waiting) + deflate.flush(zlib.Z_SYNC_FLUSH)
         waiting, last = b"", _copied(frame)
@@ -146,24 +155,6 @@ def _changed_cells(frame: Frame, last: Frame) -> Ints:
         if not is_kept:
             raise ValueError(f"the frame at tick {frame.tick} cannot be written: {rule}")
     return changed
-
-
-def _changes(frame: Frame, last: Frame, changed: Ints) -> list[Ints]:
-    """Return the numbers that make ``frame`` of the ``last`` one; ``changed`` cells have another owner."""
-    deaths = _deaths(frame, last)
-    return [
-        np.array([frame.tick - max(last.tick, 0), len(deaths)], np.int64),
-        deaths.ravel(),
-        _unsigned(frame.troops.astype(np.int64) - last.troops),
-        _runs(changed, frame.owner.ravel()[changed], frame.owner.shape[1]),
-        _pool_changes(_pools_of(frame) - _pools_of(last)),
-    ]
-
-
-def _launches(frame: Frame) -> list[Ints]:
-    """Return how many launches came before ``frame``, and for each the ticks since then, and what it was."""
-    launches = np.zeros((0, 4), np.int64) if frame.launches is None else frame.launches.astype(np.int64)
-    return [np.array([len(launches)]), (launches * (-1, 1, 1, 1) + (frame.tick, 0, 0, 0)).ravel()]
 
 
 def _deaths(frame: Frame, last: Frame) -> Ints:
