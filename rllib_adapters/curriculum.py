@@ -91,13 +91,10 @@ def _resize(modules: Any, before: Any, env_config: Mapping[str, Any]) -> None:
     options = EnvConfig.from_config(env_config)
     if options.layout == before:  # what was learned with one scale of inputs keeps it
         return
-
-    def resize(_: str, module: Any) -> None:
+    for module in modules.values():
         unwrapped = module.unwrapped()
         if isinstance(unwrapped, BoardModule) and unwrapped.policy.layout != options.layout:
             unwrapped.set_game(options.layout, options.config)
-
-    modules.foreach_module(resize)
 
 
 def _remember(config: Any, env_config: Mapping[str, Any]) -> None:

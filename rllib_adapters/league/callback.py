@@ -164,20 +164,16 @@ class LeagueCallback:
     def set_state(self, algorithm: Algorithm, state: Mapping[str, Any]) -> None:
         """Resume the league of a state; snapshots that are in another store come from there."""
         if state["league"] != self.league.to_bytes():
-            self._take_over(state)
+            self.league = League.from_bytes(state["league"], self.league.config.python_bots)
+            there = Path(state["store"])
+            for name in self.league.snapshots if there.is_dir() else ():
+                if name not in self.store:
+                    self.lock_store()
+                    weights, network = SnapshotStore(there).load(name), SnapshotStore(there).network(name)
+                    content = None if network is None else [network.path.read_bytes()]
+                    own = replace(weights.manifest, metadata={**weights.manifest.metadata, "run": self.run})
+                    self.store.add(name, weights, own, dtypes=weights.dtypes, network=content)
         set_league(algorithm, self.league.table())
-
-    def _take_over(self, state: Mapping[str, Any]) -> None:
-        self.league = League.from_bytes(state["league"], self.league.config.python_bots)
-        there = Path(state["store"])
-        for name in self.league.snapshots:
-            if name not in self.store and there.is_dir():
-                self.lock_store()
-                weights = SnapshotStore(there).load(name)
-                network = SnapshotStore(there).network(name)
-                content = None if network is None else [network.path.read_bytes()]
-                own = replace(weights.manifest, metadata={**weights.manifest.metadata, "run": self.run})
-                self.store.add(name, weights, own, dtypes=weights.dtypes, network=content)
 
     def _freeze(self, algorithm: Algorithm, learner: str) -> str:
         name = self.league.next_name(learner)

@@ -75,7 +75,9 @@ def _plan(config: Any, *, is_alone: bool) -> Plan:
     player: Place = "runner" if config.num_env_runners else "driver"
     steps, agents = config.total_train_batch_size, [agent for seat in config.seating.seats for agent in seat]
     step = _seen(config, agents) + len(agents) * ROW
-    batch, why = LEARNED * steps * _seen(config, _learning(config)), f"{steps:,} steps"
+    random = np.random.default_rng(0)
+    drawn = (config.seating.draw(table, random)[LEARNS] for table in config.table.tables)
+    batch, why = LEARNED * steps * _seen(config, max(drawn, key=len)), f"{steps:,} steps"
     played = -(-steps // (config.num_env_runners or 1)) * step
     rows = getattr(config, "minibatch_size", None) or config.train_batch_size_per_learner
     return Plan(
@@ -100,12 +102,6 @@ def _plan(config: Any, *, is_alone: bool) -> Plan:
             Item("weights, sent", ("driver",), "training", modules * 5 // 4, f"1.25 x {whole}"),
         ),
     )
-
-
-def _learning(config: Any) -> list[Any]:
-    """Return the agents of a game that are learned from; of the games of all learners, the most."""
-    random = np.random.default_rng(0)
-    return max((config.seating.draw(table, random)[LEARNS] for table in config.table.tables), key=len)
 
 
 def _seen(config: Any, agents: Sequence[Any]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import torch
@@ -126,19 +126,15 @@ class BoardModule(ModuleFrames, PolicyModule):
             return self.policy.values(embeddings)
         rows = batch[Columns.OBS]
         values = torch.empty(len(rows["seat"]), device=rows["seat"].device)
+        if FRAME in rows:  # those who see a frame come together
+            order = rows[FRAME].flatten().argsort(stable=True)
+        else:
+            order = torch.arange(len(values), device=values.device)
         with torch.no_grad():
-            for part in self.chunks(rows):
+            for part in order.split(self.value_chunk):
                 own = {name: column[part] for name, column in rows.items()}
                 values[part] = self.policy.values(self.policy.embed(self.with_frames(own)))
         return values
-
-    def chunks(self, rows: Mapping[str, Tensor]) -> Iterator[Tensor]:
-        """Yield the rows whose values are computed in one go; those who see a frame come together."""
-        if FRAME in rows:
-            order = rows[FRAME].flatten().argsort(stable=True)
-        else:
-            order = torch.arange(len(rows["seat"]), device=rows["seat"].device)
-        yield from order.split(self.value_chunk)
 
 
 class ReferenceModule(BoardModule):

@@ -122,9 +122,14 @@ class SharedFrames(ConnectorV2):
                     buffer.finalize()
             self.add_n_batch_items(batch, Columns.OBS, rows, count, episode)
         frames = bank if has_records else bank.stacked()
-        rl_module.foreach_module(
-            lambda module_id, module: _hand_over(module_id, module, frames, module_id in readers)
-        )
+        for name, module in ((name, module.unwrapped()) for name, module in rl_module.items()):
+            if isinstance(module, ModuleFrames):
+                module.frames = frames
+            elif name in readers:
+                raise TypeError(
+                    f"the module {name!r} is a {type(module).__name__}, which cannot read shared frames; it "
+                    "must be a BoardModule, a FrozenPool or another ModuleFrames"
+                )
         return batch
 
     def _rows(self, bank: FrameBank | None, episode: Any) -> tuple[Any, int]:
@@ -166,20 +171,6 @@ def frames_for_runners(env: Any, spaces: Any, device: Any) -> SharedFrames:
 def frames_for_learners(observation_space: Any, action_space: Any) -> SharedFrames:
     """Return the connector of learners; RLlib calls it."""
     return SharedFrames(as_learner_connector=True)
-
-
-def _hand_over(
-    module_id: str, module: Any, frames: Mapping[str, npt.NDArray[Any]] | FrameBank, has_rows: bool
-) -> None:
-    """Give a module the frames, if it can read them; TypeError if it cannot and has rows that need them."""
-    unwrapped = module.unwrapped()
-    if isinstance(unwrapped, ModuleFrames):
-        unwrapped.frames = frames
-    elif has_rows:
-        raise TypeError(
-            f"the module {module_id!r} is a {type(unwrapped).__name__}, which cannot read "
-            "shared frames; it must be a BoardModule, a FrozenPool or another ModuleFrames"
-        )
 
 
 # ---- the frames of a learner's batch ---------------------------------------------------------------------
