@@ -79,6 +79,12 @@ class GameView(MultiAgentEnv):
 
     It is played through its ``TerritorialBatchEnv``. The players of the next game are drawn ahead; each time
     ``on_deal`` is called, and returns which of them are snapshots that act in the pool.
+
+    Attributes:
+        players: who plays the seats of the present game.
+        learns: which of them are learned from.
+        in_pool: which of them are snapshots that act in the pool.
+
     """
 
     def __init__(
@@ -93,11 +99,8 @@ class GameView(MultiAgentEnv):
         self.agents: list[str] = []
         self.observation_spaces, self.action_spaces = dict(observation_spaces), dict(action_spaces)
         self.players: tuple[Player, ...] = ()
-        """Who plays the seats of the present game."""
         self.learns: Sequence[bool] = ()
-        """Which of them are learned from."""
         self.in_pool: Sequence[bool] = ()
-        """Which of ``players`` are snapshots that act in the pool."""
         self._on_deal = on_deal
         super().__init__()
 
@@ -157,6 +160,14 @@ class TerritorialBatchEnv(WritableArrays, VectorMultiAgentEnv):
         num_envs: E.
         num_threads: of the engine.
 
+    Attributes:
+        interfaces: how agents see and act, by the forms that they have.
+        learners, frozen: (E, P) bool: the seats that act in the next step.
+        learned: (E, P) bool: the seats of learners that the games are learned from.
+        names: of all who learn.
+        who: (E, P): the place in ``names`` of who learns with a seat, -1 for all other seats.
+        outcomes: the games that are over and have not been taken, in the order in which they ended.
+
     """
 
     def __init__(
@@ -177,7 +188,6 @@ class TerritorialBatchEnv(WritableArrays, VectorMultiAgentEnv):
         )
         check_room(f"{num_envs:,} games", self.game.nbytes, "fewer games take less")
         self.interfaces = {form: AgentInterface(form, options, self.game) for form in options.forms}
-        """How agents see and act, by the forms that they have."""
         self.frozen_form = options.frozen_form
         forms = {agent: options.form_of(module_of(agent)) for agent in agents_of(options.table)}
         # One object for all agents of a form.
@@ -188,21 +198,16 @@ class TerritorialBatchEnv(WritableArrays, VectorMultiAgentEnv):
         self.num_envs = num_envs
         seats = num_envs, options.config.num_players
         self.learners, self.frozen = np.zeros(seats, np.bool_), np.zeros(seats, np.bool_)
-        """(E, P) bool: the seats that act in the next step."""
         self.learned = np.zeros(seats, np.bool_)
-        """(E, P) bool: the seats of learners that the games are learned from."""
         self.names = learners_of(options.table)
-        """Of all who learn."""
         self._numbers = {Player("trainable", name): n for n, name in enumerate(self.names)}
         self.who = np.full(seats, -1)
-        """(E, P): the place in ``names`` of who learns with a seat, -1 for all other seats."""
         self._learns_on = {
             form: np.array([*(options.form_of(name) == form for name in self.names), False])
             for form in self.interfaces
         }  # by places in ``names``, of which -1 is the last
         self._learn_on: dict[str, Bools] = {}  # the same of ``who``
         self.outcomes: deque[Outcome] = deque(maxlen=MOST)
-        """The games that are over and have not been taken, in the order in which they ended."""
         self._registry = BotRegistry(options)
         self.envs = [GameView(options, seen, acts, partial(self._set_next, k)) for k in range(num_envs)]
         for view in self.envs:

@@ -238,23 +238,28 @@ class LeagueAlgorithmConfig(AlgorithmConfig):
 
     A subclass has ``table``, which draws the players of games, and ``set_table(table)``. ValueError, when an
     algorithm is built, if its runners or learners are of other classes.
+
+    Attributes:
+        algorithm: the class of the algorithm, whose ``config_class`` it becomes.
+        runners: the classes of runners that there may be.
+        learner: the class of learners.
+        learner_base: what a class of learners must be derived from; None: from ``learner``.
+        league_callback: the ``LeagueCallback`` of a run that is to begin; None: there is no league.
+        memory: bytes that all processes may hold; 0: there is no limit.
+        is_in_algorithm: True in the copy that one of this package's algorithms was built with.
+
     """
 
     algorithm: Any
-    """The class of the algorithm, whose ``config_class`` it becomes."""
     runners: tuple[type, ...]
     learner: type
     learner_base: type | None = None
-    """What a class of learners must be derived from; None: from ``learner``."""
 
     def __init__(self, algo_class: type | None = None) -> None:
         super().__init__(algo_class=algo_class or self.algorithm)
         self.league_callback: Any = None
-        """The ``LeagueCallback`` of a run that is to begin; None: there is no league."""
         self.memory = 0
-        """Bytes that all processes may hold; 0: there is no limit."""
         self.is_in_algorithm = False
-        """True in the copy that one of this package's algorithms was built with."""
 
     def __init_subclass__(cls) -> None:
         if "algorithm" in vars(cls):

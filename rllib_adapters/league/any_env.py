@@ -144,22 +144,26 @@ class OrderRows(ConnectorV2):
 
 
 class AnyEnvConfig(LeagueAlgorithmConfig):
-    """The part that configurations for leagues of any environment share; ``add_league`` makes one."""
+    """The part that configurations for leagues of any environment share; ``add_league`` makes one.
+
+    Attributes:
+        table: what draws the players of games.
+        seating: the seats of games.
+        spaces: by module, pools among them, the spaces of observations and actions of its agents.
+        capacity: snapshots that the league keeps.
+        module_weights: by module, the names of the weights that snapshots have.
+
+    """
 
     runners, learner_base = (AnyEnvRunner,), LeagueLearner
 
     def __init__(self, algo_class: type | None = None) -> None:
         super().__init__(algo_class=algo_class)
         self.table: LineUps | None = None
-        """What draws the players of games."""
         self.seating: Seating | None = None
-        """The seats of games."""
         self.spaces: dict[str, tuple[Any, Any]] = {}
-        """By module, pools among them, the spaces of observations and actions of its agents."""
         self.capacity = 0
-        """Snapshots that the league keeps."""
         self.module_weights: dict[str, tuple[str, ...]] = {}
-        """By module, the names of the weights that snapshots have."""
 
     def set_table(self, table: LineUps) -> None:
         """Play by ``table``; in place, as an algorithm's configuration is frozen."""

@@ -135,6 +135,11 @@ class Session:
         pace: ticks a second; None: the game waits for each decision of the person.
         is_paused: whether the first game is paused as it begins.
 
+    Attributes:
+        situations: what the pages are told, as JSON.
+        save_error: what kept the replay from being saved, the last time.
+        replays: up to which tick the replays of all games have been written, by file.
+
     """
 
     person: Person  # of the game that is played now
@@ -144,11 +149,8 @@ class Session:
     ) -> None:
         self.film = Feed()
         self.situations = Feed(has_newest_alone=True)
-        """What the pages are told, as JSON."""
         self.save_error: OSError | None = None
-        """What kept the replay from being saved, the last time."""
         self.replays = dict[Path, int]()
-        """Up to which tick the replays of all games have been written, by file."""
         self._make, self._pace, self._is_paused = make, pace, is_paused
         self._recorder: Recorder | None = None
         self._inbox = queue.SimpleQueue[_Pending | None]()
