@@ -61,7 +61,7 @@ class BoardModule(ModuleFrames, PolicyModule):
 
     @classmethod
     def make_trunk(cls, layout: ObsLayout, config: GameConfig, **settings: Any) -> nn.Module:
-        """Return the network between decoder and heads, as ``BoardPolicy`` describes it."""
+        """Return the network between decoder and heads, as ``BoardPolicy`` describes it, or a ``Policy``."""
         raise NotImplementedError(f"{cls.__name__} must have a class method make_trunk(layout, config)")
 
     @classmethod
@@ -74,13 +74,8 @@ class BoardModule(ModuleFrames, PolicyModule):
             )
         layout, config = ObsLayout.from_dict(model_config["layout"]), model_config["config"]
         hold = model_config.get("hold_probability", HOLD_PROBABILITY)
-        return cls.assemble(layout, config, hold, **model_config.get("trunk", {}))
-
-    @classmethod
-    def assemble(cls, layout: ObsLayout, config: GameConfig, hold: float, **settings: Any) -> Policy:
-        """Return the whole network: here, a trunk with heads for every row by itself."""
-        trunk = cls.make_trunk(layout, config, **settings)
-        return BoardPolicy(layout, config, trunk, hold_probability=hold)
+        made = cls.make_trunk(layout, config, **model_config.get("trunk", {}))
+        return made if isinstance(made, Policy) else BoardPolicy(layout, config, made, hold_probability=hold)
 
     @classmethod
     def manifest(cls, model_config: Mapping[str, Any], **metadata: Any) -> Manifest:

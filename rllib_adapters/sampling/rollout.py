@@ -119,6 +119,7 @@ class GameEpisode:
         agents: by seat, 0.., that learns.
         players: those who learn with them, and the modules that act for them.
         start: the moment of the first observation.
+        agent_ids: by seat, what tells the episode of an agent from all others.
         ends: by seat that has ended: when, and whether it was cut off.
         end: the moment of the last observation, once the game is over.
         is_cut: whether it was cut off then.
@@ -132,19 +133,16 @@ class GameEpisode:
     agents: Mapping[int, str]
     players: Mapping[int, str]
     start: int
+    agent_ids: Mapping[int, str]
     id_: str = field(default_factory=lambda: uuid.uuid4().hex)
     began: float = field(default_factory=time.perf_counter)
     ends: dict[int, tuple[int, bool]] = field(default_factory=dict)
     infos: dict[int, dict[str, float]] = field(default_factory=dict)
-    agent_ids: dict[int, str] = field(default_factory=dict)
     end: int | None = None
     is_cut: bool = False
     returns: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     seconds: float = 0.0
     logged: dict[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.agent_ids = {seat: uuid.uuid4().hex for seat in self.agents}
 
     @property
     def length(self) -> int:
@@ -194,7 +192,8 @@ class Rollout:
         who = self._env.who[k]
         players = {i: self._env.names[who[i]] for i in np.flatnonzero(self._env.learned[k]).tolist()}
         agents = {i: learner_name(name, i) for i, name in players.items()}
-        self.games[k] = GameEpisode(k, agents, players, self.now)
+        ids = {i: uuid.uuid4().hex for i in agents}
+        self.games[k] = GameEpisode(k, agents, players, self.now, ids)
         self._returns[k] = 0
 
     def add(self, step: BatchStep, chosen: dict[str, ModuleOutputs], weights: int) -> list[GameEpisode]:

@@ -366,7 +366,7 @@ def configured(
     own = configure_league(
         config,
         training.env_config(),
-        training.league(),
+        League(training.league_config()),
         store,
         start=training.start or None,
         module=(training.net.module, training.net.settings),

@@ -56,8 +56,8 @@ class Sizeless(Policy):
 
 class SizelessModule(BoardModule):
     @classmethod
-    def assemble(cls, layout, config, hold, **settings):
-        return Sizeless(layout, config, hold_probability=hold)
+    def make_trunk(cls, layout, config):
+        return Sizeless(layout, config)
 
 
 def config_of(module=SizelessModule, runner="batched"):

@@ -129,7 +129,7 @@ def test_a_run_without_a_checkpoint_does_not_begin_again_over_snapshots(tmp_path
 def league_callback(tmp_path):
     """A league_callback of the run "mine" of a new league, in a store that has snapshots of others, too."""
     names = {"main-0": {"run": "mine"}, "main-1": {"run": "another"}, "last": {"step": 3}, "copied": {}}
-    found = LeagueCallback(Training().league(), store_in(tmp_path, **names))
+    found = LeagueCallback(League(Training().league_config()), store_in(tmp_path, **names))
     found.run = "mine"
     return found
 
@@ -193,7 +193,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(cli, "compile_steps", lambda game: None)
     training = Training()
     training.write(tmp_path / RUN_FILE)
-    league = training.league()
+    league = League(training.league_config())
     for step in (1, 2):
         store_in(tmp_path, **{league.freeze("main").name: {"run": "this", "step": step}})
 
