@@ -52,6 +52,10 @@ class LeagueCallback:
         start: called with the algorithm before a run begins, to set the first weights; None: those that are
             drawn by chance stay. It is pickled with checkpoints.
 
+    Attributes:
+        run: tells the snapshots of this run from those of others; empty until it begins.
+        goes_on: whether the run goes on from a checkpoint.
+
     """
 
     def __init__(
@@ -59,9 +63,7 @@ class LeagueCallback:
     ) -> None:
         self.league, self.store, self.start = league, store, start
         self.run = ""
-        """Tells the snapshots of this run from those of others; empty until it begins."""
         self.goes_on = False
-        """Whether the run goes on from a checkpoint."""
         self._held: ExitStack | None = None
 
     def __getstate__(self) -> dict[str, Any]:

@@ -47,12 +47,14 @@ class BoardModule(ModuleFrames, PolicyModule):
         hold_probability: see ``BoardPolicy``; 0.9.
         value_chunk: rows for which values are computed in one go; 64.
 
+    Attributes:
+        reads: the form of observations.
+        architecture: the name in the manifests of snapshots; that of the class unless it says otherwise.
+
     """
 
     reads: ClassVar[str] = PACKED
-    """The form of observations."""
     architecture: ClassVar[str] = ""
-    """The name in the manifests of snapshots; that of the class unless it says otherwise."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -46,18 +46,20 @@ class PairModule(PolicyModule):
         size: that of the ``PairPolicy``: "small" or "standard"; default "standard".
         value_chunk: rows for which values are computed at a time; default 4096.
 
+    Attributes:
+        reads: the form of observations.
+        architecture: the name in the manifests of snapshots.
+        make_trunk: makes the network of a snapshot; it plays any games.
+        temperature: how the engine plays a snapshot, in 256ths: it draws actions as the policy does.
+        frozen: further settings of snapshots, which say how ``PairRows`` plays them elsewhere.
+
     """
 
     reads: ClassVar[str] = READS["observation"]
-    """The form of observations."""
     architecture: ClassVar[str] = "PairPolicy"
-    """The name in the manifests of snapshots."""
     make_trunk = staticmethod(make_pair_rows)
-    """Makes the network of a snapshot; it plays any games."""
     temperature: ClassVar[int] = TEMPERATURE_UNIT
-    """How the engine plays a snapshot, in 256ths: it draws actions as the policy does."""
     frozen: ClassVar[Mapping[str, Any]] = {}
-    """Further settings of snapshots, which say how ``PairRows`` plays them elsewhere."""
 
     @classmethod
     def make_policy(cls, model_config: Mapping[str, Any]) -> PairPolicy:
