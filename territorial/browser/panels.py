@@ -124,10 +124,6 @@ def _likeliest_first(owners: Any, parts: Any, fractions: Iterable[int]) -> list[
     return sorted((option for option in found if option.part), key=lambda option: -option.part)
 
 
-KINDS, FIELDS = ("own", "free", "others", "blocked"), ("troops a cell", "attacked")
-"""The semantic planes of one frame, as docs/observation.md has them under "Other forms"."""
-DIGITS = 3
-
 Look = Callable[[VecGame], Any]
 """``look(game)`` returns what a panel shows of the game as it stands, as values that JSON has."""
 
@@ -166,7 +162,7 @@ def agent_view(game: VecGame, seat: int) -> Look:
 
 
 def _named(columns: Any, numbers: Any) -> list[tuple[str, Any]]:
-    rounded = np.round(numbers.astype(np.float64), DIGITS).tolist()
+    rounded = np.round(numbers.astype(np.float64), 3).tolist()
     return [(column.name, number) for column, number in zip(columns, rounded, strict=True)]
 
 
@@ -174,8 +170,10 @@ def _planes(game: VecGame, seat: int) -> dict[str, Any]:
     seen = game.observations
     pooled = NumpyDecoder(game.layout, game.config).pooled(seen.planes, [seat], seen.players, seen.borders)[0]
     levels = np.round(255 * np.clip(pooled, 0, 1)).astype(np.uint8)
+    allies = ("allies",) if game.layout.teams else ()
     return {
-        "names": (*KINDS, *(("allies",) if game.layout.teams else ()), *FIELDS),
+        # The semantic planes of one frame, as docs/observation.md has them under "Other forms".
+        "names": ("own", "free", "others", "blocked", *allies, "troops a cell", "attacked"),
         "height": levels.shape[1],
         "width": levels.shape[2],
         "data": [base64.b64encode(level.tobytes()).decode() for level in levels],

@@ -57,8 +57,6 @@ class Person:
         return self.now.is_alive and not self.now.is_over and not self.has_resigned
 
 
-NEVER = -1
-"""The tick of what has not been shown yet."""
 ANSWER_SECONDS = 5
 """After these a command that has not begun is refused: the bots of the game take too long."""
 ENDED = "the session has ended"
@@ -420,7 +418,7 @@ class Session:
             person.aim = command if command.do == "aim" else person.aim
             person.open.pop(command.panel, None)
             if command.is_on:
-                person.open[command.panel] = NEVER, None
+                person.open[command.panel] = -1, None  # nothing has been shown yet
         elif command.do == "launch" or command.do == "hold" or command.do == "resign":
             person.queued = command if command.do == "launch" else None
             person.has_decided, person.has_resigned = True, command.do == "resign"
