@@ -24,7 +24,6 @@ Ray's idle ones; of Ray's own processes, idle ones among them."""
 AT_WORK, LEARNING = 76 * MB, 25 * MB
 """Of RLlib and PyTorch once they do something, and on top when they learn. These numbers and the copies
 below are measured: benchmarks/rllib/any_env.py."""
-EVERYWHERE: tuple[Place, ...] = "driver", "runner", "learner"
 ROW = 3_000
 """Bytes of an agent's step beside what it saw: action, distribution, and what Python keeps of them."""
 LEARNED = 2
@@ -88,7 +87,7 @@ def _plan(config: Any, *, is_alone: bool) -> Plan:
             Item("imports", ("driver",), "built", IMPORTS, "Python, RLlib, PyTorch", is_idle=True),
             Item("imports", ("runner", "learner"), "built", SHARING, "as above, shared", is_idle=True),
             Item("Ray", ("node",), "built", SERVICES, "its own processes", is_idle=True),
-            Item("algorithm", EVERYWHERE, "built", AT_WORK, "RLlib's and PyTorch's own, in use"),
+            Item("algorithm", ("driver", "runner", "learner"), "built", AT_WORK, "RLlib's and PyTorch's own, in use"),
             Item("modules that play", ("driver", "runner"), "built", modules, whole),
             Item("modules that learn", (learner,), "built", modules, whole),
             Item("modules, sent at first", ("driver", "runner"), "built", modules, whole),
