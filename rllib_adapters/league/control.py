@@ -90,7 +90,7 @@ def check_finite(whose: str, weights: Mapping[str, npt.NDArray[Any]]) -> None:
             raise ValueError(f"the weight {name!r} of {whose} is not finite; no snapshot can play it")
 
 
-def of_spaces(observations: Any, actions: Any) -> dict[str, str]:
+def of_spaces(observations: Any, actions: Any) -> dict[str, Any]:
     """Return what manifests say of spaces: the digests of all that they consist of."""
     with np.printoptions(threshold=2**62, floatmode="unique"):
         texts = {"observation": repr(observations), "action_format": repr(actions)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -388,8 +388,9 @@ class StepCounts:
 
     def by_agent(self) -> dict[str, int]:
         """Return the steps of all agents that made any, by name."""
-        named = [*(partial(learner_name, name) for name in self._names), frozen_name]
-        return {named[n](i): int(self._steps[n, i]) for n, i in np.argwhere(self._steps).tolist()}
+        agent_of: list[Callable[[int], str]] = [partial(learner_name, name) for name in self._names]
+        names = [*agent_of, frozen_name]
+        return {names[n](i): int(self._steps[n, i]) for n, i in np.argwhere(self._steps).tolist()}
 
     def by_module(self) -> dict[str, int]:
         """Return the steps of the agents of each module that learns, and of the pool if it made any."""

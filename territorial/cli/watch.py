@@ -158,7 +158,7 @@ def _serve(parsed: argparse.Namespace, make: Make) -> int:
             if piece is None or not film.append(piece):
                 return
 
-    def look(tick: int, seat: int, panel: str) -> dict[str, Any] | None:
+    def look(tick: int, seat: int, panel: str) -> Any:
         if not begun.done():
             raise ValueError("the game has not begun")
         return begun.result().look(tick, seat, panel)
