@@ -50,6 +50,10 @@ def playable(
     game.change_seats(0, dict.fromkeys(driven, repeat))
     description, memory = image_of(game)
     custom = enumerate(game._players.bot_names, start=FIRST_CUSTOM_CODE)
+    films = {
+        terrain: film_header(replay.config, replay.names, "", terrain=terrain, teams=replay.teams)
+        for terrain in get_args(Terrain)
+    }
     return {
         **description,
         **rules_of(replay.config),
@@ -58,7 +62,10 @@ def playable(
         "changes": changes,
         "bots": {name: code for code, name in (*enumerate(SEAT_NAMES), *custom) if name not in DRIVEN},
         "troops": {name: int(starting_troops([name], replay.config)[0]) for name in sorted(RESERVED_NAMES)},
-        "looks": {terrain: _look(replay, terrain) for terrain in get_args(Terrain)},
+        "looks": {
+            terrain: {name: header[name] for name in ("colors", "border_colors")}
+            for terrain, header in films.items()
+        },
         "line_ups": further,
         "library": _packed(LIBRARY.read_bytes()),
         "memory": _packed(memory),
@@ -69,12 +76,6 @@ def _code_of(player: Seat, game: VecGame) -> int:
     """Return the code of a player in ``game``, in which it takes seat 1."""
     game.change_seats(0, {1: player})
     return int(view(game.blocks, "seats")[0, 1])
-
-
-def _look(replay: Replay, terrain: Terrain) -> dict[str, Any]:
-    """Return the colours of films of the players of ``replay`` on maps with this terrain."""
-    header = film_header(replay.config, replay.names, "", terrain=terrain, teams=replay.teams)
-    return {name: header[name] for name in ("colors", "border_colors")}
 
 
 def _line_up(seats: Sequence[Seat], game: VecGame) -> dict[str, Any]:
