@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.algorithms.appo import APPO, APPOConfig
 from ray.rllib.algorithms.dqn import DQN, DQNConfig
 from ray.rllib.algorithms.dqn.dqn import calculate_rr_weights
@@ -29,8 +28,7 @@ from ray.rllib.utils.metrics import (
 
 from rllib_adapters.curriculum import apply_settings, go_over
 from rllib_adapters.envs.env_config import GAMES, EnvConfig, learners_of, parts_of
-from rllib_adapters.league.algorithm import LeagueAlgorithm, keep_batches_equal
-from rllib_adapters.league.algorithm_config import check_targets, converted
+from rllib_adapters.league.algorithm import LeagueAlgorithm, check_targets, keep_batches_equal
 from rllib_adapters.league.control import set_league
 from rllib_adapters.learning.algorithm_config import TerritorialConfig
 from rllib_adapters.learning.learners import (
@@ -40,7 +38,7 @@ from rllib_adapters.learning.learners import (
     TerritorialPPOLearner,
 )
 from rllib_adapters.learning.replay import ReplayBuffer
-from rllib_adapters.modules.action_values import QPairModule
+from rllib_adapters.modules.pairs import QPairModule
 from rllib_adapters.sampling.runner import StockEnvRunner, TerritorialEnvRunner
 from territorial.config.validation import one_of, whole_number
 from territorial.envs.forms import GameSizes
@@ -53,11 +51,6 @@ RUNNERS = {"batched": TerritorialEnvRunner, "stock": StockEnvRunner}
 
 class TerritorialAlgorithm(LeagueAlgorithm):
     """What the algorithms of this package share: ``LeagueAlgorithm`` has the arguments."""
-
-    @classmethod
-    def get_default_config(cls) -> AlgorithmConfig:
-        """Return a configuration with all settings at their defaults."""
-        return next(kind for kind in CONFIGS.values() if issubclass(cls, kind.algorithm))()
 
     def bring_up_to_date(self, group: Any, restored: list[int], config: Any) -> None:
         """Have runners that were made again play by the current settings."""
@@ -76,10 +69,19 @@ class TerritorialAlgorithm(LeagueAlgorithm):
         return state
 
     def take_games(self, state: Any) -> bool:
-        """Play the games of a state; who plays is a kept league's to say."""
-        if GAMES in state:
-            set_games(self, state[GAMES])
-        return GAMES in state
+        """Play the games of a state, and return whether it has any; who plays is a kept league's to say."""
+        if GAMES not in state:
+            return False
+        present, wanted = self.config.env_config, dict(state[GAMES])
+        table = self.config.table if self.league_callback else EnvConfig.from_config(wanted).table
+        if "store" in present:
+            wanted["store"] = present["store"]
+        if _others(present) != _others(wanted):
+            wanted.pop("seats", None)
+            go_over(self, {**wanted, "league": table})
+        elif table.to_dict() != self.config.table.to_dict():
+            set_league(self, table)
+        return True
 
 
 class TerritorialPPO(TerritorialAlgorithm, PPO):
@@ -217,10 +219,6 @@ class TerritorialAPPOConfig(TerritorialIMPALAConfig, APPOConfig):
             )
 
 
-BUFFER = "PrioritizedEpisodeReplayBuffer"
-"""The type of RLlib's default, in whose place a ``ReplayBuffer`` comes."""
-
-
 class TerritorialDQNConfig(TerritorialConfig, DQNConfig):
     """The configuration of ``TerritorialDQN``.
 
@@ -251,7 +249,8 @@ class TerritorialDQNConfig(TerritorialConfig, DQNConfig):
         whole_number("n_step", self.n_step, 1)
         own = self.replay_buffer_config
         check_fields("replay_buffer_config", own, ("type", "capacity", "alpha", "beta"))
-        one_of("the type of replay_buffer_config", own["type"], (BUFFER,))
+        # RLlib's default, in whose place a ReplayBuffer comes.
+        one_of("the type of replay_buffer_config", own["type"], ("PrioritizedEpisodeReplayBuffer",))
         least = 2 * self.num_steps_sampled_before_learning_starts  # a step has two observations at most
         capacity = whole_number("capacity of replay_buffer_config", own["capacity"], max(2, least))
         check_room("the steps in the replay buffer", capacity * bytes_of_step, "use a smaller capacity")
@@ -294,29 +293,6 @@ CONFIGS: dict[type, type[TerritorialConfig]] = {
     DQNConfig: TerritorialDQNConfig,
 }
 """The configurations of this package by those of RLlib that they extend."""
-
-
-def to_territorial_config(config: AlgorithmConfig) -> TerritorialConfig:
-    """Return a configuration of this package with all settings of ``config``, which stays as it is.
-
-    ValueError for the old API stack, for algorithms that do not learn from these games, and for a class of
-    the user's own that is derived from RLlib's.
-    """
-    own: TerritorialConfig = converted(config, CONFIGS)
-    return own
-
-
-def set_games(algorithm: Any, env_config: Mapping[str, Any]) -> None:
-    """Let an algorithm play the games of an ``env_config``; who plays is a kept league's to say."""
-    present, wanted = algorithm.config.env_config, dict(env_config)
-    table = algorithm.config.table if algorithm.league_callback else EnvConfig.from_config(wanted).table
-    if "store" in present:
-        wanted["store"] = present["store"]
-    if _others(present) != _others(wanted):
-        wanted.pop("seats", None)
-        go_over(algorithm, {**wanted, "league": table})
-    elif table.to_dict() != algorithm.config.table.to_dict():
-        set_league(algorithm, table)
 
 
 def _others(entries: Mapping[str, Any]) -> dict[str, Any]:

@@ -91,10 +91,6 @@ class OnRay:
 # ---- joining a cluster -----------------------------------------------------------------------------------
 
 
-AUTO = "auto"
-"""The address of the cluster that this machine is part of."""
-
-
 class ClusterError(ConnectionError):
     """There is no such cluster; the message says in one line how to get one."""
 
@@ -105,7 +101,11 @@ def join(address: str) -> None:
     Its processes find modules where this one does, on machines that have the same folders.
     """
     try:
-        _knock(address)
+        if address != "auto":  # where nothing answers, Ray itself tries for minutes
+            host, colon, port = address.rpartition(":")
+            if not colon or not port.isdecimal():
+                raise ValueError("it must be HOST:PORT or auto")
+            socket.create_connection((host, int(port)), timeout=10).close()
         ray.init(
             address=address,
             log_to_driver=False,
@@ -118,16 +118,6 @@ def join(address: str) -> None:
             f"{address!r} is not a Ray cluster that this machine is part of: {reason}; "
             "`ray start --head` makes one, `ray start --address=HOST:PORT` adds a machine"
         ) from None
-
-
-def _knock(address: str) -> None:
-    """Raise OSError or ValueError where nothing answers: Ray itself tries for minutes."""
-    if address == AUTO:
-        return
-    host, colon, port = address.rpartition(":")
-    if not colon or not port.isdecimal():
-        raise ValueError(f"it must be HOST:PORT or {AUTO}")
-    socket.create_connection((host, int(port)), timeout=10).close()
 
 
 @contextmanager

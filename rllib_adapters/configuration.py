@@ -13,7 +13,7 @@ from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModule, RLModuleSpec
 
-from rllib_adapters.algorithms import RUNNERS, to_territorial_config
+from rllib_adapters.algorithms import CONFIGS, RUNNERS
 from rllib_adapters.envs.env_config import (
     BOTH,
     POOL,
@@ -25,6 +25,7 @@ from rllib_adapters.envs.env_config import (
     shipped_entries,
 )
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
+from rllib_adapters.league.algorithm import Trainable, classes_of, converted
 from rllib_adapters.league.callback import LeagueCallback
 from rllib_adapters.league.control import give_weights, weights_of
 from rllib_adapters.league.pool import store_of
@@ -38,11 +39,6 @@ from territorial.config.validation import one_of
 from territorial.league import League, SnapshotStore
 from territorial.league.bot_names import GAME
 from territorial.nets import PairPolicy
-
-Trainable = type[RLModule] | tuple[type[RLModule], Mapping[str, Any]]
-"""The class of a module that learns, alone or with entries of its own for the ``model_config``."""
-
-FROZEN_SEATS = ("engine", "pool")
 
 
 def configure(
@@ -108,9 +104,9 @@ def configure(
         ['main']
 
     """
-    for name, given, known in (("runner", runner, RUNNERS), ("frozen_seats", frozen_seats, FROZEN_SEATS)):
-        one_of(name, given, known)
-    config = to_territorial_config(config)
+    one_of("runner", runner, RUNNERS)
+    one_of("frozen_seats", frozen_seats, ("engine", "pool"))
+    config = converted(config, CONFIGS)
     misplaced = [spec.name for spec in dataclasses.fields(EnvConfig) if spec.name in settings]
     if misplaced:
         raise TypeError(f"{misplaced[0]} is an entry of the env_config; put it there")
@@ -126,7 +122,9 @@ def configure(
     if draws_snapshots(options.table):
         if store is None:
             raise ValueError("store is None, but the league uses snapshots; store must be their folder")
-        options = _with_frozen_obs(options, architectures)
+        read = {getattr(kind, "reads", options.frozen_form) for kind in architectures}
+        if options.frozen_obs is None and not read <= {options.frozen_form}:
+            options = dataclasses.replace(options, frozen_obs=BOTH)
         entries, form = {**entries, "frozen_obs": options.frozen_obs}, options.frozen_form
         kinds = [*(spec.module_class for spec in specs.values()), *architectures]
         if frozen_seats == "engine" and any(issubclass(kind, PairModule) for kind in kinds):
@@ -221,17 +219,14 @@ def _trainables(
     if module is None:
         forms = {name: options.form_of(name) for name in names}
         module = {name: config.modules.get(form) or default_of(form) for name, form in forms.items()}
-    given: Mapping[str, Trainable] = module if isinstance(module, Mapping) else dict.fromkeys(names, module)
-    if set(given) != set(names):
-        raise ValueError(
-            f"the modules are {', '.join(sorted(given))}; the learners of the league are "
-            f"{', '.join(sorted(names))}, and each needs one module"
-        )
-    return {name: _class_and_settings(name, given[name], options.form_of(name)) for name in names}
+    given = classes_of(module if isinstance(module, Mapping) else dict.fromkeys(names, module), names)
+    for name, (kind, _) in given.items():
+        _check_class(name, kind, options.form_of(name))
+    return given
 
 
-def _class_and_settings(name: str, given: Trainable, form: str) -> tuple[type[RLModule], Mapping[str, Any]]:
-    kind, settings = given if isinstance(given, tuple) else (given, {})
+def _check_class(name: str, kind: Any, form: str) -> None:
+    """Raise TypeError for a class of modules that cannot read a form of observations."""
     base = BoardModule if parts_of(form)[0].shared else RLModule
     if not (isinstance(kind, type) and issubclass(kind, base)):
         raise TypeError(
@@ -244,12 +239,3 @@ def _class_and_settings(name: str, given: Trainable, form: str) -> tuple[type[RL
             f"the module of {name!r} is {kind!r}, which reads {reads!r}, but {name!r} has obs={form!r}; both "
             "must be the same"
         )
-    return kind, settings
-
-
-def _with_frozen_obs(options: EnvConfig, architectures: Sequence[type[RLModule]]) -> EnvConfig:
-    """Return ``options`` whose frozen seats see what snapshots of learners and ``architectures`` read."""
-    found = {getattr(kind, "reads", options.frozen_form) for kind in architectures}
-    if options.frozen_obs is not None or found <= {options.frozen_form}:
-        return options
-    return dataclasses.replace(options, frozen_obs=BOTH)

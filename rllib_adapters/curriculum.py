@@ -42,7 +42,7 @@ def set_env(algorithm: Algorithm, **changes: Any) -> None:
 
 def go_over(algorithm: Algorithm, wanted: Mapping[str, Any]) -> None:
     """Let all runners play games of the ``env_config`` ``wanted``, as :func:`set_env` does."""
-    present, options = env_of(algorithm), EnvConfig.from_config(wanted)
+    present, options = map(EnvConfig.from_config, (algorithm.config.env_config, wanted))
     if present.to_dict() == options.to_dict():
         return
     _check(algorithm, present, options)
@@ -54,11 +54,6 @@ def go_over(algorithm: Algorithm, wanted: Mapping[str, Any]) -> None:
         algorithm.eval_env_runner_group.foreach_env_runner(partial(apply_settings, env_config=evaluated))
         _remember(algorithm.evaluation_config, evaluated)
     algorithm.learner_group.foreach_learner(lambda learner: _resize(learner.module, None, wanted))
-
-
-def env_of(algorithm: Algorithm) -> EnvConfig:
-    """Return the settings of the games that the algorithm plays."""
-    return EnvConfig.from_config(algorithm.config.env_config)
 
 
 def _check(algorithm: Algorithm, present: EnvConfig, wanted: EnvConfig) -> None:
@@ -96,13 +91,10 @@ def _resize(modules: Any, before: Any, env_config: Mapping[str, Any]) -> None:
     options = EnvConfig.from_config(env_config)
     if options.layout == before:  # what was learned with one scale of inputs keeps it
         return
-
-    def resize(_: str, module: Any) -> None:
+    for module in modules.values():
         unwrapped = module.unwrapped()
         if isinstance(unwrapped, BoardModule) and unwrapped.policy.layout != options.layout:
             unwrapped.set_game(options.layout, options.config)
-
-    modules.foreach_module(resize)
 
 
 def _remember(config: Any, env_config: Mapping[str, Any]) -> None:

@@ -32,15 +32,18 @@ class AgentInterface:
         options: of the environment.
         game: the batch.
 
+    Attributes:
+        shares_frames: whether all agents of a game share boards and tables.
+        format: the format of actions.
+        observation_space: of what one agent sees.
+
     """
 
     def __init__(self, form: str, options: EnvConfig, game: VecGame) -> None:
         self._parts = [options.options_of(part.name).form(game) for part in parts_of(form)]
         self._game, self._pair_rows = game, options.pair_rows
         self.shares_frames = any(part.shared for part in self._parts)
-        """Whether all agents of a game share boards and tables."""
         self.format = options.options_of(form).format(game.config)
-        """The format of actions."""
         keys: dict[str, spaces.Space[Any]] = {}
         for part in self._parts:
             if ROWS[0] in part.options:
@@ -51,7 +54,6 @@ class AgentInterface:
                 keys |= {name: own[name] for name in SHARED[1:]}
             keys |= {name: own[name] for name in own if name not in part.shared}
         self.observation_space = spaces.Dict({**keys, "action_mask": self.format.mask_space})
-        """Of what one agent sees."""
 
     def own(self, games: Ints, seats: Ints) -> Arrays:
         """Return new arrays (N, ...): what ``seats``, 1..P, of ``games`` see by themselves, and masks."""

@@ -8,8 +8,10 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -19,16 +21,16 @@ from ray.rllib.env.vector.vector_multi_agent_env import VectorMultiAgentEnv
 
 from rllib_adapters.envs.agent_interface import AgentInterface
 from rllib_adapters.envs.env_config import POOL, EnvConfig, agents_of, learners_of, module_of
-from rllib_adapters.envs.seating import BotRegistry
 from rllib_adapters.league.runner import MOST
-from territorial.bots import Network
+from territorial.bots import Network, PythonBot
 from territorial.engine.batch_arrays import GameArrays, seed_of_episode
+from territorial.engine.seats import AGENT, EXTERNAL, Seat
 from territorial.engine.vec_game import VecGame, compile_steps
 from territorial.evaluation.places import known_places, places_now
 from territorial.files.arrays import WritableArrays
 from territorial.files.room import check_room
-from territorial.league import Outcome, Player
-from territorial.league.seating import LineUps
+from territorial.league import Outcome, Player, SnapshotStore, UnknownSnapshotError
+from territorial.league.seating import LineUp, LineUps
 from territorial.typing import Bools
 
 
@@ -77,6 +79,12 @@ class GameView(MultiAgentEnv):
 
     It is played through its ``TerritorialBatchEnv``. The players of the next game are drawn ahead; each time
     ``on_deal`` is called, and returns which of them are snapshots that act in the pool.
+
+    Attributes:
+        players: who plays the seats of the present game.
+        learns: which of them are learned from.
+        in_pool: which of them are snapshots that act in the pool.
+
     """
 
     def __init__(
@@ -91,11 +99,8 @@ class GameView(MultiAgentEnv):
         self.agents: list[str] = []
         self.observation_spaces, self.action_spaces = dict(observation_spaces), dict(action_spaces)
         self.players: tuple[Player, ...] = ()
-        """Who plays the seats of the present game."""
         self.learns: Sequence[bool] = ()
-        """Which of them are learned from."""
         self.in_pool: Sequence[bool] = ()
-        """Which of ``players`` are snapshots that act in the pool."""
         self._on_deal = on_deal
         super().__init__()
 
@@ -155,6 +160,14 @@ class TerritorialBatchEnv(WritableArrays, VectorMultiAgentEnv):
         num_envs: E.
         num_threads: of the engine.
 
+    Attributes:
+        interfaces: how agents see and act, by the forms that they have.
+        learners, frozen: (E, P) bool: the seats that act in the next step.
+        learned: (E, P) bool: the seats of learners that the games are learned from.
+        names: of all who learn.
+        who: (E, P): the place in ``names`` of who learns with a seat, -1 for all other seats.
+        outcomes: the games that are over and have not been taken, in the order in which they ended.
+
     """
 
     def __init__(
@@ -169,35 +182,32 @@ class TerritorialBatchEnv(WritableArrays, VectorMultiAgentEnv):
             autoreset="next_step",
             end_when="no_agents",
             max_cycles=options.max_cycles,
-            frames=options.frames if options.shows_boards else 0,
+            frames=options.frames if any(part.shows_boards for part in options.parts) else 0,
             num_threads=num_threads,
             observe=options.observes,
         )
         check_room(f"{num_envs:,} games", self.game.nbytes, "fewer games take less")
         self.interfaces = {form: AgentInterface(form, options, self.game) for form in options.forms}
-        """How agents see and act, by the forms that they have."""
         self.frozen_form = options.frozen_form
-        seen, acts = self._spaces_of(list(agents_of(options.table)))
+        forms = {agent: options.form_of(module_of(agent)) for agent in agents_of(options.table)}
+        # One object for all agents of a form.
+        seen = {agent: self.interfaces[form].observation_space for agent, form in forms.items()}
+        acts = {agent: self.interfaces[form].format.space for agent, form in forms.items()}
         self.single_observation_spaces, self.single_action_spaces = seen, acts
-        self.single_observation_space, self.single_action_space = spaces.Dict(seen), spaces.Dict({**acts})
+        self.single_observation_space, self.single_action_space = spaces.Dict({**seen}), spaces.Dict({**acts})
         self.num_envs = num_envs
         seats = num_envs, options.config.num_players
         self.learners, self.frozen = np.zeros(seats, np.bool_), np.zeros(seats, np.bool_)
-        """(E, P) bool: the seats that act in the next step."""
         self.learned = np.zeros(seats, np.bool_)
-        """(E, P) bool: the seats of learners that the games are learned from."""
         self.names = learners_of(options.table)
-        """Of all who learn."""
         self._numbers = {Player("trainable", name): n for n, name in enumerate(self.names)}
         self.who = np.full(seats, -1)
-        """(E, P): the place in ``names`` of who learns with a seat, -1 for all other seats."""
         self._learns_on = {
             form: np.array([*(options.form_of(name) == form for name in self.names), False])
             for form in self.interfaces
         }  # by places in ``names``, of which -1 is the last
         self._learn_on: dict[str, Bools] = {}  # the same of ``who``
         self.outcomes: deque[Outcome] = deque(maxlen=MOST)
-        """The games that are over and have not been taken, in the order in which they ended."""
         self._registry = BotRegistry(options)
         self.envs = [GameView(options, seen, acts, partial(self._set_next, k)) for k in range(num_envs)]
         for view in self.envs:
@@ -290,11 +300,70 @@ class TerritorialBatchEnv(WritableArrays, VectorMultiAgentEnv):
         dealt = zip(view.next_line_up.players, seats, strict=True)
         return [player.kind == "snapshot" and not isinstance(seat, Network) for player, seat in dealt]
 
-    def _spaces_of(
-        self, agents: Sequence[str]
-    ) -> tuple[dict[str, spaces.Space[Any]], dict[str, spaces.Space[Any]]]:
-        """Return the spaces of observations and of actions by agent; one object for all of a kind."""
-        forms = {agent: self.options.form_of(module_of(agent)) for agent in agents}
-        seen: dict[str, spaces.Space[Any]] = {}
-        seen |= {agent: self.interfaces[form].observation_space for agent, form in forms.items()}
-        return seen, {agent: self.interfaces[form].format.space for agent, form in forms.items()}
+
+# ---- seats of the engine ---------------------------------------------------------------------------------
+
+
+_open: WeakValueDictionary[tuple[str, str, int], Network] = WeakValueDictionary()
+"""The networks of this process, by file, content and interval: all its environments share them."""
+
+
+class BotRegistry:
+    """The seats of one environment, with of each name the first bot in Python that came.
+
+    Tables that are sent to a runner bring copies of them, which are other objects to the engine. Snapshots
+    that were exported are networks of the engine, which decide whenever agents do. Each is opened when it
+    first gets a seat. Where the episode goes on while a frozen seat lives, there are none: the engine knows
+    of agents alone whether they live.
+    """
+
+    def __init__(self, options: EnvConfig) -> None:
+        self._bots: dict[str, PythonBot] = {}
+        goes_on = options.end_when == "game"
+        # The engine's episode is over when no agent lives; frozen seats are agents if it goes on for them.
+        self._of_frozen = AGENT if goes_on else EXTERNAL
+        self._store, self._interval = None if goes_on else options.store, options.interval
+        self._networks: dict[str, Network | None] = {}
+        self._table = options.table
+
+    def seats(self, line_up: LineUp, league: LineUps) -> list[Seat]:
+        """Return what the engine calls the seats of the players that ``league`` has drawn.
+
+        Learners that are not learned from have the seats of frozen ones, so that no episode waits for them.
+        Other snapshots than those of ``league`` are released; the engine keeps those that play until their
+        games end.
+        """
+        if league is not self._table:
+            self._table = league
+            kept = self._networks.keys() & league.names("snapshot")
+            self._networks = {name: self._networks[name] for name in kept}
+        return [self._seat(player, learns) for player, learns in zip(*line_up, strict=True)]
+
+    def _seat(self, player: Player, learns: bool) -> Seat:
+        if player.kind == "snapshot":
+            return self.network(player.name) or self._of_frozen
+        if player.kind == "trainable":
+            return AGENT if learns else self._of_frozen
+        bot = player.bot
+        return self._bots.setdefault(bot.name, bot) if isinstance(bot, PythonBot) else bot or player.name
+
+    def network(self, name: str) -> Network | None:
+        """Return the network of a snapshot; None if it has none, or if there is no such snapshot yet.
+
+        The pool plays it then, and says what is wrong. NetworkError for a file that is damaged.
+        """
+        if self._store is not None and name not in self._networks:
+            with suppress(UnknownSnapshotError, FileNotFoundError):
+                self._networks[name] = _opened(self._store, name, self._interval)
+        return self._networks.get(name)
+
+
+def _opened(store: SnapshotStore, name: str, interval: int) -> Network | None:
+    found = store.network(name)
+    if found is None:
+        return None
+    key = str(found.path), found.sha256, interval
+    network = _open.get(key)
+    if network is None:
+        network = _open[key] = Network(found.path, interval=interval, is_mapped=True)
+    return network

@@ -112,7 +112,9 @@ class EnvConfig:
         self._read()
         if not isinstance(self.config, GameConfig):
             raise TypeError(f"config is {self.config!r}; it must be a territorial.GameConfig, or its fields")
-        _check_seats(self.seats, self.config.num_players)
+        check_seats(self.seats, self.config.num_players)
+        if self.seats is not None and AGENT not in self.seats:
+            raise ValueError(f"no seat is called {AGENT!r}; an environment needs at least one")
         if self.league is not None:
             _check_league(self.league, self.config.num_players, self.seats)
         check_values(self)
@@ -233,11 +235,6 @@ class EnvConfig:
     def parts(self) -> list[type[Form]]:
         """The forms of all agents, those of unions one by one."""
         return [part for form in self.forms for part in parts_of(form)]
-
-    @property
-    def shows_boards(self) -> bool:
-        """Whether an agent may see boards."""
-        return any(part.shows_boards for part in self.parts)
 
     @property
     def shares_frames(self) -> bool:
@@ -363,12 +360,6 @@ def _check_learners(obs: Mapping[str, str], learners: Sequence[str]) -> None:
             f"obs has {what}; it must be a form for all learners of the league, or a dict with one for each "
             f"of {', '.join(learners)}. Add a learner of a later table to the league with weight 0"
         )
-
-
-def _check_seats(seats: Sequence[Seat] | None, num_players: int) -> None:
-    check_seats(seats, num_players)
-    if seats is not None and AGENT not in seats:
-        raise ValueError(f"no seat is called {AGENT!r}; an environment needs at least one")
 
 
 def _check_league(league: Any, num_players: int, seats: Any) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.algorithms.appo import APPO, APPOConfig
 from ray.rllib.algorithms.impala import IMPALA, IMPALAConfig
 from ray.rllib.algorithms.ppo import PPO, PPOConfig
@@ -17,9 +16,7 @@ from ray.rllib.connectors.connector_v2 import ConnectorV2
 from ray.rllib.env.multi_agent_episode import MultiAgentEpisode
 from ray.rllib.utils.debug import update_global_seed_if_necessary
 
-from rllib_adapters.league.algorithm import LeagueAlgorithm
-from rllib_adapters.league.algorithm_config import LeagueAlgorithmConfig, check_targets
-from rllib_adapters.league.control import of_spaces
+from rllib_adapters.league.algorithm import LeagueAlgorithm, LeagueAlgorithmConfig, check_targets
 from rllib_adapters.league.learners import (
     LeagueAPPOLearner,
     LeagueIMPALALearner,
@@ -121,9 +118,6 @@ class AnyEnvRunner(LeagueEnvRunner):
         self._outcomes.clear()
         return taken
 
-    def line_up(self, table: LineUps) -> None:
-        """Do nothing: new episodes are drawn from the table of the configuration."""
-
     def playing(self) -> Mapping[str, set[str]]:
         """Return the snapshots that act in the present games, by the pool that plays them."""
         found: dict[str, set[str]] = {}
@@ -150,36 +144,30 @@ class OrderRows(ConnectorV2):
 
 
 class AnyEnvConfig(LeagueAlgorithmConfig):
-    """The part that configurations for leagues of any environment share; ``add_league`` makes one."""
+    """The part that configurations for leagues of any environment share; ``add_league`` makes one.
+
+    Attributes:
+        table: what draws the players of games.
+        seating: the seats of games.
+        spaces: by module, pools among them, the spaces of observations and actions of its agents.
+        capacity: snapshots that the league keeps.
+        module_weights: by module, the names of the weights that snapshots have.
+
+    """
 
     runners, learner_base = (AnyEnvRunner,), LeagueLearner
 
     def __init__(self, algo_class: type | None = None) -> None:
         super().__init__(algo_class=algo_class)
-        self.line_ups: LineUps | None = None
-        """What draws the players of games now."""
+        self.table: LineUps | None = None
         self.seating: Seating | None = None
-        """The seats of games."""
         self.spaces: dict[str, tuple[Any, Any]] = {}
-        """By module, pools among them, the spaces of observations and actions of its agents."""
         self.capacity = 0
-        """Snapshots that the league keeps."""
         self.module_weights: dict[str, tuple[str, ...]] = {}
-        """By module, the names of the weights that snapshots have."""
-
-    @property
-    def table(self) -> LineUps:
-        """What draws the players of games."""
-        assert self.line_ups is not None
-        return self.line_ups
 
     def set_table(self, table: LineUps) -> None:
         """Play by ``table``; in place, as an algorithm's configuration is frozen."""
-        self.__dict__["line_ups"] = table
-
-    def spaces_of(self, module: str) -> dict[str, str]:
-        """Return what manifests of snapshots of a module say of its spaces."""
-        return of_spaces(*self.spaces[module])
+        self.__dict__["table"] = table
 
     def validate(self) -> None:
         """Raise ValueError, too, for several learner processes; called by RLlib."""
@@ -207,28 +195,13 @@ class AnyEnvConfig(LeagueAlgorithmConfig):
 class LeaguePPO(LeagueAlgorithm, PPO):
     """PPO that plays a league of any environment."""
 
-    @classmethod
-    def get_default_config(cls) -> AlgorithmConfig:
-        """Return a configuration with all settings at their defaults."""
-        return LeaguePPOConfig()
-
 
 class LeagueIMPALA(LeagueAlgorithm, IMPALA):
     """IMPALA that plays a league of any environment."""
 
-    @classmethod
-    def get_default_config(cls) -> AlgorithmConfig:
-        """Return a configuration with all settings at their defaults."""
-        return LeagueIMPALAConfig()
-
 
 class LeagueAPPO(LeagueAlgorithm, APPO):
     """Asynchronous PPO that plays a league of any environment."""
-
-    @classmethod
-    def get_default_config(cls) -> AlgorithmConfig:
-        """Return a configuration with all settings at their defaults."""
-        return LeagueAPPOConfig()
 
 
 class LeaguePPOConfig(AnyEnvConfig, PPOConfig):

@@ -52,6 +52,10 @@ class LeagueCallback:
         start: called with the algorithm before a run begins, to set the first weights; None: those that are
             drawn by chance stay. It is pickled with checkpoints.
 
+    Attributes:
+        run: tells the snapshots of this run from those of others; empty until it begins.
+        goes_on: whether the run goes on from a checkpoint.
+
     """
 
     def __init__(
@@ -59,9 +63,7 @@ class LeagueCallback:
     ) -> None:
         self.league, self.store, self.start = league, store, start
         self.run = ""
-        """Tells the snapshots of this run from those of others; empty until it begins."""
         self.goes_on = False
-        """Whether the run goes on from a checkpoint."""
         self._held: ExitStack | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -164,20 +166,16 @@ class LeagueCallback:
     def set_state(self, algorithm: Algorithm, state: Mapping[str, Any]) -> None:
         """Resume the league of a state; snapshots that are in another store come from there."""
         if state["league"] != self.league.to_bytes():
-            self._take_over(state)
+            self.league = League.from_bytes(state["league"], self.league.config.python_bots)
+            there = Path(state["store"])
+            for name in self.league.snapshots if there.is_dir() else ():
+                if name not in self.store:
+                    self.lock_store()
+                    weights, network = SnapshotStore(there).load(name), SnapshotStore(there).network(name)
+                    content = None if network is None else [network.path.read_bytes()]
+                    own = replace(weights.manifest, metadata={**weights.manifest.metadata, "run": self.run})
+                    self.store.add(name, weights, own, dtypes=weights.dtypes, network=content)
         set_league(algorithm, self.league.table())
-
-    def _take_over(self, state: Mapping[str, Any]) -> None:
-        self.league = League.from_bytes(state["league"], self.league.config.python_bots)
-        there = Path(state["store"])
-        for name in self.league.snapshots:
-            if name not in self.store and there.is_dir():
-                self.lock_store()
-                weights = SnapshotStore(there).load(name)
-                network = SnapshotStore(there).network(name)
-                content = None if network is None else [network.path.read_bytes()]
-                own = replace(weights.manifest, metadata={**weights.manifest.metadata, "run": self.run})
-                self.store.add(name, weights, own, dtypes=weights.dtypes, network=content)
 
     def _freeze(self, algorithm: Algorithm, learner: str) -> str:
         name = self.league.next_name(learner)

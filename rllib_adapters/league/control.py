@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ import ray
 import torch
 from ray.exceptions import RayError
 from ray.rllib.algorithms.algorithm import Algorithm
-from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.utils.metrics import WEIGHTS_SEQ_NO
 
 from rllib_adapters.league.pool import PoolModule, pools_of, store_of
@@ -57,9 +55,12 @@ def freeze(
     spec, weights = spec_of(algorithm, module), weights_of(algorithm, module)
     check_finite(f"module {module!r}", weights)
     kind, games = spec.module_class, algorithm.config.env_config
-    own = getattr(kind, "manifest", partial(manifest_of, algorithm.config, module))
     network, about = exported(name, kind, spec.model_config, weights, games)
-    manifest = own(spec.model_config, **about, **metadata)
+    if hasattr(kind, "manifest"):
+        manifest = kind.manifest(spec.model_config, **about, **metadata)
+    else:
+        spaces, settings = of_spaces(*algorithm.config.spaces[module]), dict(spec.model_config or {})
+        manifest = Manifest(architecture=kind.__name__, **spaces, settings=settings, metadata=metadata)
     store_of(store).add(name, weights, manifest, network=network, replace=replace)
 
 
@@ -89,16 +90,7 @@ def check_finite(whose: str, weights: Mapping[str, npt.NDArray[Any]]) -> None:
             raise ValueError(f"the weight {name!r} of {whose} is not finite; no snapshot can play it")
 
 
-def manifest_of(
-    config: AlgorithmConfig, module: str, model_config: Mapping[str, Any] | None, **metadata: Any
-) -> Manifest:
-    """Return the manifest of snapshots of a module that has no method of its own for it."""
-    spec = config.rl_module_spec.rl_module_specs[module]
-    settings, spaces = dict(model_config or {}), config.spaces_of(module)
-    return Manifest(architecture=spec.module_class.__name__, **spaces, settings=settings, metadata=metadata)
-
-
-def of_spaces(observations: Any, actions: Any) -> dict[str, str]:
+def of_spaces(observations: Any, actions: Any) -> dict[str, Any]:
     """Return what manifests say of spaces: the digests of all that they consist of."""
     with np.printoptions(threshold=2**62, floatmode="unique"):
         texts = {"observation": repr(observations), "action_format": repr(actions)}
@@ -176,12 +168,12 @@ def give_weights(algorithm: Algorithm, module: str, arrays: Mapping[str, npt.NDA
             ray.get(server.push.remote({WEIGHTS_SEQ_NO: -1}))
     # Not by sync_weights: runners pass over weights that the learner has not updated since the last ones.
     shared = ray.put(weights)
-    algorithm.env_runner_group.foreach_env_runner(partial(_take_weights, module=module, shared=shared))
 
+    def take_weights(runner: Any) -> None:
+        if runner.module is not None:
+            runner.module[module].set_state(ray.get(shared))
 
-def _take_weights(runner: Any, module: str, shared: Any) -> None:
-    if runner.module is not None:
-        runner.module[module].set_state(ray.get(shared))
+    algorithm.env_runner_group.foreach_env_runner(take_weights)
 
 
 # ---- who plays -----------------------------------------------------------------------------------
@@ -207,21 +199,11 @@ def set_league(algorithm: Algorithm, league: Any) -> None:
     """
     config = algorithm.config
     check_snapshots(config, league)
-    hand_over = partial(_hand_over, league=league)
-    algorithm.env_runner_group.foreach_env_runner(hand_over)
+    algorithm.env_runner_group.foreach_env_runner(lambda runner: runner.set_league(league))
     config.set_table(league)
     if algorithm.eval_env_runner_group and config.is_evaluated_alike():
-        algorithm.eval_env_runner_group.foreach_env_runner(hand_over)
+        algorithm.eval_env_runner_group.foreach_env_runner(lambda runner: runner.set_league(league))
         algorithm.evaluation_config.set_table(league)
-
-
-def _hand_over(runner: Any, league: Any) -> None:
-    runner.set_league(league)
-
-
-def league_of(algorithm: Algorithm) -> Any:
-    """Return the table that draws the players of the algorithm's games."""
-    return algorithm.config.table
 
 
 def outcomes_of(algorithm: Algorithm, *, evaluation: bool = False) -> list[Outcome]:
@@ -248,7 +230,7 @@ def outcomes_of(algorithm: Algorithm, *, evaluation: bool = False) -> list[Outco
     return found
 
 
-def check_snapshots(config: AlgorithmConfig, league: Any) -> None:
+def check_snapshots(config: Any, league: Any) -> None:
     """Raise UnknownSnapshotError if ``league`` draws a snapshot that the store of an algorithm lacks."""
     stores = [spec.model_config["store"] for spec in pools_of(config).values()]
     for name in league.names("snapshot") if stores else ():

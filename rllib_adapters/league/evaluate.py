@@ -21,7 +21,7 @@ from territorial.config.validation import checked_list, shown, whole_number
 from territorial.evaluation.outcome import Outcome, PlacedGame
 from territorial.evaluation.progress import counted
 from territorial.evaluation.standings import Standings
-from territorial.evaluation.workers import PlayingError, Processes, StoppedError, cause
+from territorial.evaluation.workers import Processes, StoppedError, cause
 from territorial.league import Player, SnapshotStore
 from territorial.nets.frozen import one_thread
 from territorial.typing import Ints
@@ -86,8 +86,7 @@ def evaluate(
     except KeyboardInterrupt:
         pass
     except Exception as error:  # of a player, of the environment, or of where it plays
-        why = str(error) if isinstance(error, PlayingError) else cause(error)
-        raise StoppedError(why, _standings(played, episodes, seed)) from error
+        raise StoppedError(cause(error), _standings(played, episodes, seed)) from error
     return _standings(played, episodes, seed)
 
 

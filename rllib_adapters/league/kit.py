@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import gymnasium as gym
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
@@ -17,7 +17,7 @@ from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 from ray.rllib.policy.policy import PolicySpec
 from ray.tune.registry import ENV_CREATOR, _global_registry
 
-from rllib_adapters.league.algorithm_config import check_supported, converted
+from rllib_adapters.league.algorithm import Trainable, check_supported, classes_of, converted
 from rllib_adapters.league.any_env import CONFIGS, AnyEnvConfig, AnyEnvRunner
 from rllib_adapters.league.callback import LeagueCallback
 from rllib_adapters.league.control import of_spaces
@@ -28,8 +28,6 @@ from territorial.config.validation import shown, whole_number
 from territorial.league import League, LeagueConfig, Manifest, SnapshotStore
 from territorial.league.bot_names import GAME
 
-Module = type[TorchRLModule] | tuple[type[TorchRLModule], Mapping[str, Any]]
-"""The class of a module, alone or with its ``model_config``."""
 SeatOf = Callable[[Any], Any] | Mapping[Any, Any]
 
 
@@ -38,7 +36,7 @@ def add_league(
     league: League,
     store: SnapshotStore | str,
     *,
-    modules: Mapping[str, Module],
+    modules: Mapping[str, Trainable],
     bots: Mapping[str, Bot] | None = None,
     seat_of: SeatOf | None = None,
     outcome: Callable[[Ended], Sequence[float] | None] | None = None,
@@ -84,21 +82,24 @@ def add_league(
     check_supported(config)
     _check_unset(config)
     _check_league(league.config, bots or {})
-    places = _places(config, league.config, seat_of)
+    seating, pools, learners = _seating(config, league.config, seat_of, outcome or by_returns)
     store = store_of(store)
-    specs = {name: _spec(own, name, kind) for name, kind in _classes(league.config, modules).items()}
+    specs = {name: _spec(own, name, *given) for name, given in classes_of(modules, list(learners)).items()}
     for name, spec in specs.items():
-        own.module_weights[name] = _weights_of(name, spec, places.learners[name])
+        own.module_weights[name] = _weights_of(name, spec, learners[name])
     known = _architectures(own, specs, architectures)
-    for name, spaces in places.pools.items():
-        settings = {"store": store, "architectures": known, "spaces": of_spaces(*spaces), "bots": bots or {}}
-        settings["normalize"] = own.normalize_actions
+    for name, spaces in pools.items():
+        settings = {
+            "store": store,
+            "architectures": known,
+            "spaces": of_spaces(*spaces),
+            "bots": bots or {},
+            "normalize": own.normalize_actions,
+        }
         specs[name] = RLModuleSpec(module_class=LeaguePool, model_config=settings)
-    own.multi_agent(
-        policies=set(specs), policy_mapping_fn=module_of_agent, policies_to_train=list(places.learners)
-    )
-    if len(places.pools) > 1:  # else RLlib finds them, after what connectors make of them
-        for name, (observations, actions) in {**places.learners, **places.pools}.items():
+    own.multi_agent(policies=set(specs), policy_mapping_fn=module_of_agent, policies_to_train=list(learners))
+    if len(pools) > 1:  # else RLlib finds them, after what connectors make of them
+        for name, (observations, actions) in {**learners, **pools}.items():
             specs[name].observation_space, specs[name].action_space = observations, actions
             own.policies[name] = PolicySpec(None, observations, actions)
     own.rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs=specs))
@@ -107,10 +108,9 @@ def add_league(
     if base is not config.get_default_learner_class():
         own.learners(learner_class=type(f"League{base.__name__}", (LeagueLearner, base), {}))
     league.freeze_first()
-    own.spaces, own.capacity = {**places.learners, **places.pools}, league.config.capacity
+    own.spaces, own.capacity = {**learners, **pools}, league.config.capacity
     own.memory = 0 if memory is None else whole_number("memory", memory, 1)
-    own.seating = Seating(places.seats, places.pool_of, outcome or by_returns)
-    own.line_ups = league.table()
+    own.seating, own.table = seating, league.table()
     own.league_callback = LeagueCallback(league, store)
     return own
 
@@ -119,25 +119,13 @@ Spaces = tuple[Any, Any]
 """Of the observations and the actions of an agent."""
 
 
-class _Places(NamedTuple):
-    """The seats of an environment, and what sits there.
+def _seating(
+    config: AlgorithmConfig, rules: LeagueConfig, seat_of: SeatOf | None, outcome: Callable[[Ended], Any]
+) -> tuple[Seating, dict[str, Spaces], dict[str, Spaces]]:
+    """Return the seats of the environment of ``config``, and the spaces of every pool and every learner.
 
-    Args:
-        seats: the agents of each.
-        pool_of: the pool that plays each.
-        pools: the spaces of every pool.
-        learners: the spaces of every learner's module.
-
+    ValueError where the league does not fit them.
     """
-
-    seats: tuple[tuple[Any, ...], ...]
-    pool_of: tuple[str, ...]
-    pools: dict[str, Spaces]
-    learners: dict[str, Spaces]
-
-
-def _places(config: AlgorithmConfig, rules: LeagueConfig, seat_of: SeatOf | None) -> _Places:
-    """Return the seats of the environment of ``config``; ValueError where the league does not fit them."""
     spaces = _spaces_by_agent(config)
     seats = _seats(list(spaces), seat_of)
     if len(seats) != rules.num_players:
@@ -150,9 +138,8 @@ def _places(config: AlgorithmConfig, rules: LeagueConfig, seat_of: SeatOf | None
     if rules.shuffle and len(different) > 1:
         raise ValueError("shuffle is True, but seats have unlike spaces; it must be False")
     names = {key: f"pool_{i}" if len(different) > 1 else "pool" for i, key in enumerate(different)}
-    return _Places(
-        seats,
-        tuple(names[_key(own)] for own in of_seats),
+    return (
+        Seating(seats, tuple(names[_key(own)] for own in of_seats), outcome),
         {names[key]: own for key, own in different.items()},
         _spaces_of_learners(rules, of_seats),
     )
@@ -177,14 +164,11 @@ def _check_league(rules: LeagueConfig, bots: Mapping[str, Any]) -> None:
 def _check_unset(config: AlgorithmConfig) -> None:
     """Raise ValueError for settings that ``add_league`` makes itself, or cannot do without."""
     plain = type(config)()
-    for name, value in (
-        ("policies", config.policies),
-        ("policy_mapping_fn", config.policy_mapping_fn),
-        ("rl_module_spec", config._rl_module_spec),
-    ):
-        usual = plain._rl_module_spec if name == "rl_module_spec" else getattr(plain, name)
-        if value != usual:
-            raise ValueError(f"{name} is {shown(value)}; it must be unset, as add_league sets it")
+    for name in ("policies", "policy_mapping_fn", "_rl_module_spec"):
+        value = getattr(config, name)
+        if value != getattr(plain, name):
+            what = name.removeprefix("_")
+            raise ValueError(f"{what} is {shown(value)}; it must be unset, as add_league sets it")
     if config.env_runner_cls not in (None, MultiAgentEnvRunner):
         raise ValueError(f"env_runner_cls is {config.env_runner_cls!r}; it must be None, or RLlib's own")
     if not config.add_default_connectors_to_env_to_module_pipeline:
@@ -273,21 +257,8 @@ def _spaces_of_learners(rules: LeagueConfig, kinds: Sequence[Spaces]) -> dict[st
     return {learner.name: found[learner.name] for learner in rules.learners}
 
 
-def _classes(rules: LeagueConfig, modules: Mapping[str, Module]) -> dict[str, tuple[Any, Mapping[str, Any]]]:
-    """Return the class and the settings of every learner's module."""
-    learners = [learner.name for learner in rules.learners]
-    if set(modules) != set(learners):
-        raise ValueError(
-            f"modules are those of {', '.join(sorted(modules)) or 'none'}; the learners of the league are "
-            f"{', '.join(learners)}, and each needs one module"
-        )
-    given = {name: modules[name] for name in learners}
-    return {name: one if isinstance(one, tuple) else (one, {}) for name, one in given.items()}
-
-
-def _spec(config: AnyEnvConfig, name: str, given: tuple[Any, Mapping[str, Any]]) -> RLModuleSpec:
+def _spec(config: AnyEnvConfig, name: str, kind: Any, settings: Mapping[str, Any]) -> RLModuleSpec:
     """Return the spec of a module; TypeError for one that is not in PyTorch."""
-    kind, settings = given
     if not (isinstance(kind, type) and issubclass(kind, TorchRLModule)):
         raise TypeError(f"the module of {name!r} is {kind!r}; it must be a subclass of TorchRLModule")
     usual = config.get_default_rl_module_spec()
@@ -305,7 +276,7 @@ def _architectures(
 ) -> dict[str, RLModuleSpec]:
     """Return the specs of all classes that snapshots may be of, by the names that manifests have."""
     found: dict[str, RLModuleSpec] = {}
-    for spec in (*specs.values(), *(_spec(config, "architectures", (kind, {})) for kind in further)):
+    for spec in (*specs.values(), *(_spec(config, "architectures", kind, {}) for kind in further)):
         name = spec.module_class.__name__
         if found.setdefault(name, spec).module_class is not spec.module_class:
             raise ValueError(f"two classes of modules are called {name!r}; each needs a name of its own")

@@ -29,13 +29,16 @@ class WholeStates:
 
     Without this a snapshot could have the weights of one layer from before an update, and of the next one
     from after it. Nothing that waits for other learners is done under the lock.
+
+    Attributes:
+        changing: held while weights change, and while they are read or set.
+        restores: how often a checkpoint was restored: batches that waited meanwhile change nothing any more.
+
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.changing = threading.RLock()
-        """Held while weights change, and while they are read or set."""
         self.restores = 0
-        """How often a checkpoint was restored: batches that waited meanwhile change nothing any more."""
         self._restores_at_batch = 0  # when the batch was made that the thread learns from
         super().__init__(*args, **kwargs)
 

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 import torch
+import tree
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
 from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
 
 from rllib_adapters.league.line_up import LEARNS
-from rllib_adapters.league.pool import build_module, leaves, pools_of
+from rllib_adapters.league.pool import build_module, pools_of
 from territorial.memory.plan import MB, BudgetError, Item, Place, Plan, in_mb
 from territorial.nets.frozen import MAX_OPEN, mapped
 
@@ -23,7 +24,6 @@ Ray's idle ones; of Ray's own processes, idle ones among them."""
 AT_WORK, LEARNING = 76 * MB, 25 * MB
 """Of RLlib and PyTorch once they do something, and on top when they learn. These numbers and the copies
 below are measured: benchmarks/rllib/any_env.py."""
-EVERYWHERE: tuple[Place, ...] = "driver", "runner", "learner"
 ROW = 3_000
 """Bytes of an agent's step beside what it saw: action, distribution, and what Python keeps of them."""
 LEARNED = 2
@@ -74,7 +74,9 @@ def _plan(config: Any, *, is_alone: bool) -> Plan:
     player: Place = "runner" if config.num_env_runners else "driver"
     steps, agents = config.total_train_batch_size, [agent for seat in config.seating.seats for agent in seat]
     step = _seen(config, agents) + len(agents) * ROW
-    batch, why = LEARNED * steps * _seen(config, _learning(config)), f"{steps:,} steps"
+    random = np.random.default_rng(0)
+    drawn = (config.seating.draw(table, random)[LEARNS] for table in config.table.tables)
+    batch, why = LEARNED * steps * _seen(config, max(drawn, key=len)), f"{steps:,} steps"
     played = -(-steps // (config.num_env_runners or 1)) * step
     rows = getattr(config, "minibatch_size", None) or config.train_batch_size_per_learner
     return Plan(
@@ -85,7 +87,13 @@ def _plan(config: Any, *, is_alone: bool) -> Plan:
             Item("imports", ("driver",), "built", IMPORTS, "Python, RLlib, PyTorch", is_idle=True),
             Item("imports", ("runner", "learner"), "built", SHARING, "as above, shared", is_idle=True),
             Item("Ray", ("node",), "built", SERVICES, "its own processes", is_idle=True),
-            Item("algorithm", EVERYWHERE, "built", AT_WORK, "RLlib's and PyTorch's own, in use"),
+            Item(
+                "algorithm",
+                ("driver", "runner", "learner"),
+                "built",
+                AT_WORK,
+                "RLlib's and PyTorch's own, in use",
+            ),
             Item("modules that play", ("driver", "runner"), "built", modules, whole),
             Item("modules that learn", (learner,), "built", modules, whole),
             Item("modules, sent at first", ("driver", "runner"), "built", modules, whole),
@@ -101,18 +109,12 @@ def _plan(config: Any, *, is_alone: bool) -> Plan:
     )
 
 
-def _learning(config: Any) -> list[Any]:
-    """Return the agents of a game that are learned from; of the games of all learners, the most."""
-    random = np.random.default_rng(0)
-    return max((config.seating.draw(table, random)[LEARNS] for table in config.table.tables), key=len)
-
-
 def _seen(config: Any, agents: Sequence[Any]) -> int:
     """Return the bytes of what agents see in a step."""
     seating = config.seating
     pools = {agent: pool for seat, pool in zip(seating.seats, seating.pools, strict=True) for agent in seat}
     seen = {pool: config.spaces[pool][0].sample() for pool in seating.pools}
-    return sum(np.asarray(part).nbytes for agent in agents for part in leaves(seen[pools[agent]]))
+    return sum(np.asarray(part).nbytes for agent in agents for part in tree.flatten(seen[pools[agent]]))
 
 
 def sizes_of(spec: Any, observations: Any, actions: Any) -> tuple[int, int]:

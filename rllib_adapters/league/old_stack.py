@@ -27,19 +27,17 @@ from rllib_adapters.league.pool import actions_of, store_of
 from territorial.league import Manifest, SnapshotStore
 from territorial.nets.frozen import FrozenNetwork, FrozenPolicies, mapped
 
-DUMMY_ROWS = 4
-"""Rows of the batch with which a policy of the old stack finds out what its loss needs: 32, stock.
-
-Where a model has a state, RLlib takes them for four sequences, which must not be empty.
-"""
-
 
 class LeanPPOPolicy(PPOTorchPolicy):
-    """PPO's policy without the dummy batch: it is made of four rows and released after its only use."""
+    """PPO's policy without the dummy batch: it is made of four rows and released after its only use.
+
+    With it a policy finds out what its loss needs. RLlib's has 32 rows. Where a model has a state, it takes
+    them for four sequences, which must not be empty.
+    """
 
     def _get_dummy_batch_from_view_requirements(self, batch_size: int = 1) -> SampleBatch:
         """Return a batch of four rows; overrides ``Policy._get_dummy_batch_from_view_requirements``."""
-        return super()._get_dummy_batch_from_view_requirements(min(batch_size, DUMMY_ROWS))
+        return super()._get_dummy_batch_from_view_requirements(min(batch_size, 4))
 
     def _initialize_loss_from_dummy_batch(self, *args: Any, **kwargs: Any) -> None:
         """Try the loss, and release the batch; overrides ``Policy._initialize_loss_from_dummy_batch``."""

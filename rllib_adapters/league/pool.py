@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
+import tree
 from ray.rllib.connectors.connector_v2 import ConnectorV2
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.rl_module import RLModule, RLModuleSpec
@@ -44,19 +45,16 @@ class PoolModule(RLModule):
 
     def setup(self) -> None:
         """Know nobody yet; called by RLlib."""
-        self._players: list[str] = []
         self._numbers: dict[str, int] = {}
 
     def number(self, player: str) -> int:
         """Return the number of a player, which it has in this process."""
-        if player not in self._numbers:
-            self._numbers[player] = len(self._players)
-            self._players.append(player)
-        return self._numbers[player]
+        return self._numbers.setdefault(player, len(self._numbers))
 
     def players(self, batch: Mapping[str, Any]) -> list[str]:
         """Return who acts for each row of ``batch``, by the column ``PLAYER``."""
-        return [self._players[number] for number in batch[PLAYER].flatten().tolist()]
+        players = list(self._numbers)
+        return [players[number] for number in batch[PLAYER].flatten().tolist()]
 
     @abstractmethod
     def act(self, batch: Mapping[str, Any]) -> Any:
@@ -90,13 +88,6 @@ def pools_of(config: Any) -> dict[str, Any]:
     spec = config._rl_module_spec
     specs = {} if spec is None else spec.rl_module_specs
     return {name: own for name, own in specs.items() if issubclass(own.module_class, PoolModule)}
-
-
-def check_store(config: Any) -> None:
-    """Raise FileNotFoundError if the folder that the pools of an algorithm's ``config`` play from is gone."""
-    for spec in pools_of(config).values():
-        if not spec.model_config["store"].path.is_dir():
-            raise FileNotFoundError(f"the store {spec.model_config['store'].path} does not exist; {MOVED}")
 
 
 def store_of(store: SnapshotStore | str) -> SnapshotStore:
@@ -203,7 +194,7 @@ def actions_of(name: str, given: Any, count: int, space: Any, *, normalize: bool
     """
     struct = get_base_struct_from_space(space)
     actions = mapped(_of_space, struct, given)
-    found = {len(part) for part in leaves(actions)}
+    found = {len(part) for part in tree.flatten(actions)}
     if found != {count}:
         raise ValueError(f"the bot {name!r} returned actions for {found} rows; it was asked for {count}")
     chosen = [mapped(lambda part, row=row: part[row], actions) for row in range(count)]
@@ -219,17 +210,6 @@ def _of_space(space: Any, given: Any) -> Any:
     """Return an action as an array; floats of another width are those of the space."""
     found = np.asarray(given)
     return found.astype(space.dtype) if {found.dtype.kind, space.dtype.kind} == {"f"} else found
-
-
-def leaves(tree: Any) -> Iterator[Any]:
-    """Yield the leaves of dicts and tuples."""
-    if isinstance(tree, Mapping):
-        tree = tuple(tree.values())
-    if isinstance(tree, tuple):
-        for part in tree:
-            yield from leaves(part)
-    else:
-        yield tree
 
 
 class ModuleNetwork(FrozenNetwork):

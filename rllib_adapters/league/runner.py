@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 from ray.rllib.env.multi_agent_episode import MultiAgentEpisode
 
 from rllib_adapters.league.pool import PoolModule
-from territorial.evaluation.outcome import Outcome
 
 MOST = 2_000
 """Outcomes that a runner or an environment keeps; older ones are dropped, where they are not read."""
@@ -19,6 +17,10 @@ class LeagueEnvRunner(MultiAgentEnvRunner):
     """Drops a sample that anything stopped half way, such as Ctrl-C or a bot that fails, and its games.
 
     Neither the games nor what was noted of them can be relied on then: it may have been stopped anywhere.
+
+    A subclass has ``take_outcomes()``, which returns how games ended since the last call and forgets them, an
+    error where it is not known; and ``playing()``, the snapshots that act in the present games, by the pool
+    that plays them.
     """
 
     env: Any = None
@@ -39,23 +41,9 @@ class LeagueEnvRunner(MultiAgentEnvRunner):
 
     # ---- the league -------------------------------------------------------------------------------
 
-    def take_outcomes(self) -> Sequence[Outcome | ValueError]:
-        """Return how games ended since the last call, and forget them; an error where it is not known."""
-        raise NotImplementedError
-
-    def line_up(self, table: Any) -> None:
-        """Let ``table`` draw the players of the games that begin from now on."""
-        raise NotImplementedError
-
-    def playing(self) -> Mapping[str, Collection[str]]:
-        """Return the snapshots that act in the present games, by the pool that plays them."""
-        raise NotImplementedError
-
     def set_league(self, table: Any) -> None:
         """Let ``table`` draw the players from the next game on; release snapshots that it does not draw."""
-        if self.env is not None:
-            self.line_up(table)
-        self.config.set_table(table)  # for games that are made again after an error
+        self.config.set_table(table)
         playing = {} if self.env is None or self._needs_initial_reset else self.playing()
         for name, pool in self.pools().items():
             pool.opponents.keep(playing.get(name, ()), table.names("snapshot"))

@@ -56,7 +56,8 @@ class SharedStore(SnapshotStore):
         if ray.get(self._sender.node.remote()) == _node():
             super().__init__(self._home_path)
         else:
-            super().__init__(self._cache / _digest(self._home_path), fetch=self._ask)
+            digest = hashlib.sha256(os.fsencode(self._home_path)).hexdigest()[:12]
+            super().__init__(self._cache / f"{self._home_path.name}-{digest}", fetch=self._ask)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(SharedStore, cache=self._cache), (self._home_path,)
@@ -67,7 +68,12 @@ class SharedStore(SnapshotStore):
 
     def _about(self, name: str) -> About:
         """As ``SnapshotStore._about``; entries that changed in the home store are fetched again."""
-        self._forget_old(name)
+        if self.fetch is not None and name in self:
+            there = ray.get(self._sender.about.remote(name))
+            if there is not None:  # what is no longer at home may be played on by a process that has it
+                with self._changing() as folder, contextlib.suppress(UnknownSnapshotError):
+                    if self.pack(name).manifest != there:
+                        (self.path / name).rename(folder / name)
         return super()._about(name)
 
     def _ask(self, name: str) -> SnapshotBundle:
@@ -75,16 +81,6 @@ class SharedStore(SnapshotStore):
         if packed is None:
             raise KeyError(name)
         return packed
-
-    def _forget_old(self, name: str) -> None:
-        """Remove the fetched snapshot ``name`` if the home store has another one of that name."""
-        if self.fetch is None or name not in self:
-            return
-        there = ray.get(self._sender.about.remote(name))
-        if there is not None:  # what is no longer at home may be played on by a process that has it
-            with self._changing() as folder, contextlib.suppress(UnknownSnapshotError):
-                if self.pack(name).manifest != there:
-                    (self.path / name).rename(folder / name)
 
 
 class _Sender:
@@ -121,10 +117,6 @@ def _sender_of(path: Path) -> Any:
         )
         _senders[key] = actor.remote(path)
     return _senders[key]
-
-
-def _digest(path: Path) -> str:
-    return f"{path.name}-{hashlib.sha256(os.fsencode(path)).hexdigest()[:12]}"
 
 
 def _node() -> str:

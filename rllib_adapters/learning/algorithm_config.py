@@ -17,7 +17,7 @@ from rllib_adapters.envs.env_config import (
     changed_entries,
     most_seats_of_a_learner,
 )
-from rllib_adapters.league.algorithm_config import LeagueAlgorithmConfig, foreign_algorithm
+from rllib_adapters.league.algorithm import FOREIGN, LeagueAlgorithmConfig
 from rllib_adapters.observations.connector import AddOpponents
 from territorial.config.fields import check_values, option
 from territorial.config.validation import hint, one_of
@@ -190,7 +190,7 @@ def check_made_for(config: Any, options: EnvConfig, free: tuple[str, ...] = (), 
 def check_config(config: Any) -> None:
     """Raise ValueError if a runner's ``config`` is that of an algorithm of RLlib's own."""
     if not isinstance(config, TerritorialConfig):
-        raise ValueError(foreign_algorithm())
+        raise ValueError(FOREIGN)
 
 
 def _plain(value: Any) -> Any:
@@ -215,9 +215,6 @@ def _plain(value: Any) -> Any:
 # ---- evaluations -----------------------------------------------------------------------------------------
 
 
-UNITS = ("episodes", "timesteps")
-
-
 def check_evaluation(config: Any) -> None:
     """Raise ValueError for a setting of evaluations that RLlib would pass over or misread."""
     for setting, wanted in (("offline_evaluation_interval", None), ("num_offline_eval_runners", 0)):
@@ -230,7 +227,7 @@ def check_evaluation(config: Any) -> None:
     function = config.custom_evaluation_function
     if function is not None and not callable(function):
         raise TypeError(f"custom_evaluation_function is {function!r}; it must be callable, or None")
-    one_of("evaluation_duration_unit", config.evaluation_duration_unit, UNITS)
+    one_of("evaluation_duration_unit", config.evaluation_duration_unit, ("episodes", "timesteps"))
     own = config.evaluation_config
     if not isinstance(own, Mapping):
         return

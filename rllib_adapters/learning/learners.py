@@ -51,7 +51,12 @@ def weighted_loss(
     """Return the loss of a minibatch, and log its parts; without weights it is RLlib's."""
     mean = _mean(batch)
     module = learner.module[module_id].unwrapped()
-    logp, entropy = _likelihoods(module, outputs[Columns.ACTION_DIST_INPUTS], batch[Columns.ACTIONS])
+    logits, actions, heads = outputs[Columns.ACTION_DIST_INPUTS], batch[Columns.ACTIONS], heads_of(module)
+    if heads is None:
+        policy = module.get_train_action_dist_cls().from_logits(logits)
+        logp, entropy = policy.logp(actions), policy.entropy()
+    else:
+        logp, entropy = likelihoods(logits, actions, heads)
     ratio = torch.exp(logp - batch[Columns.ACTION_LOGP])
     advantages, clip = batch[Postprocessing.ADVANTAGES], config.clip_param
     surrogate = torch.min(advantages * ratio, advantages * ratio.clamp(1 - clip, 1 + clip))
@@ -65,7 +70,9 @@ def weighted_loss(
     loss = mean(-surrogate + config.vf_loss_coeff * clipped - entropy_coeff * entropy)
     divergence = torch.zeros((), device=loss.device)
     if config.use_kl_loss:
-        divergence = mean(_divergences(module, batch, outputs))
+        now = module.get_train_action_dist_cls().from_logits(logits)
+        then = module.get_exploration_action_dist_cls().from_logits(batch[Columns.ACTION_DIST_INPUTS])
+        divergence = mean(then.kl(now))
         loss = loss + learner.curr_kl_coeffs_per_module[module_id] * divergence
     with torch.no_grad():
         logged = {
@@ -89,23 +96,6 @@ def _mean(batch: Mapping[str, Any]) -> Callable[[Tensor], Tensor]:
     mask = batch[Columns.LOSS_MASK]
     count = mask.sum()
     return lambda rows: rows[mask].sum() / count  # what is masked need not be finite
-
-
-def _likelihoods(module: Any, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the logarithms of how likely actions are, and the entropies of their distribution."""
-    heads = heads_of(module)
-    if heads is not None:
-        return likelihoods(logits, actions, heads)
-    now = module.get_train_action_dist_cls().from_logits(logits)
-    return now.logp(actions), now.entropy()
-
-
-def _divergences(module: Any, batch: Mapping[str, Any], outputs: Mapping[str, Tensor]) -> Tensor:
-    """Return how far the policy has moved from what acted, row by row."""
-    now = module.get_train_action_dist_cls().from_logits(outputs[Columns.ACTION_DIST_INPUTS])
-    then = module.get_exploration_action_dist_cls().from_logits(batch[Columns.ACTION_DIST_INPUTS])
-    moved: Tensor = then.kl(now)
-    return moved
 
 
 def _explained(targets: Tensor, values: Tensor, weights: Tensor | None) -> Tensor:

@@ -22,16 +22,13 @@ from ray.rllib.utils.postprocessing.value_predictions import compute_value_targe
 from torch import Tensor
 
 from territorial.constants import NUM_FRACTIONS
+from territorial.nets.frozen import mapped
 from territorial.typing import Bools, Floats
 
 
 def rows_of(columns: Any, rows: Tensor) -> Any:
     """Return the columns with the rows of these numbers, int64 (n,), alone and in this order."""
-    if isinstance(columns, Mapping):
-        return {name: rows_of(column, rows) for name, column in columns.items()}
-    if isinstance(columns, tuple):
-        return tuple(rows_of(column, rows) for column in columns)
-    return columns[rows.to(columns.device)]
+    return mapped(lambda column: column[rows.to(column.device)], columns)
 
 
 def own_rows(columns: Mapping[str, Any]) -> Tensor:
@@ -227,7 +224,8 @@ class Advantages(GeneralAdvantageEstimation):
     def _values(self, module: Any, columns: dict[str, Any]) -> Tensor:
         """Return float32 (N,), and take the values that were sent out of the columns."""
         sent = columns.pop(Columns.VF_PREDS, None)
-        if sent is None or not self._are_present(columns):
+        has_all = sent is not None and {WEIGHTS_SEQ_NO, Columns.LOSS_MASK} <= columns.keys()
+        if self._weights is None or not has_all or (columns[WEIGHTS_SEQ_NO] != self._weights()).any():
             return _computed(module, columns)
         added = ~columns[Columns.LOSS_MASK].bool()
         sample = torch.linspace(0, len(sent) - 1, min(CHECKED, len(sent)), device=sent.device).long()
@@ -242,12 +240,6 @@ class Advantages(GeneralAdvantageEstimation):
         own: Tensor = sent.clone()
         own[added] = values[~seen]
         return own
-
-    def _are_present(self, columns: Mapping[str, Any]) -> bool:
-        """Return whether all rows were sampled with the learner's weights."""
-        if self._weights is None or WEIGHTS_SEQ_NO not in columns or Columns.LOSS_MASK not in columns:
-            return False
-        return bool((columns[WEIGHTS_SEQ_NO] == self._weights()).all())
 
     def _add(self, columns: dict[str, Any], values: Tensor, held: Bools | None) -> None:
         """Add advantages and value targets of all rows, end to end, as RLlib does."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import torch
@@ -47,12 +47,14 @@ class BoardModule(ModuleFrames, PolicyModule):
         hold_probability: see ``BoardPolicy``; 0.9.
         value_chunk: rows for which values are computed in one go; 64.
 
+    Attributes:
+        reads: the form of observations.
+        architecture: the name in the manifests of snapshots; that of the class unless it says otherwise.
+
     """
 
     reads: ClassVar[str] = PACKED
-    """The form of observations."""
     architecture: ClassVar[str] = ""
-    """The name in the manifests of snapshots; that of the class unless it says otherwise."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -61,7 +63,7 @@ class BoardModule(ModuleFrames, PolicyModule):
 
     @classmethod
     def make_trunk(cls, layout: ObsLayout, config: GameConfig, **settings: Any) -> nn.Module:
-        """Return the network between decoder and heads, as ``BoardPolicy`` describes it."""
+        """Return the network between decoder and heads, as ``BoardPolicy`` describes it, or a ``Policy``."""
         raise NotImplementedError(f"{cls.__name__} must have a class method make_trunk(layout, config)")
 
     @classmethod
@@ -74,13 +76,8 @@ class BoardModule(ModuleFrames, PolicyModule):
             )
         layout, config = ObsLayout.from_dict(model_config["layout"]), model_config["config"]
         hold = model_config.get("hold_probability", HOLD_PROBABILITY)
-        return cls.assemble(layout, config, hold, **model_config.get("trunk", {}))
-
-    @classmethod
-    def assemble(cls, layout: ObsLayout, config: GameConfig, hold: float, **settings: Any) -> Policy:
-        """Return the whole network: here, a trunk with heads for every row by itself."""
-        trunk = cls.make_trunk(layout, config, **settings)
-        return BoardPolicy(layout, config, trunk, hold_probability=hold)
+        made = cls.make_trunk(layout, config, **model_config.get("trunk", {}))
+        return made if isinstance(made, Policy) else BoardPolicy(layout, config, made, hold_probability=hold)
 
     @classmethod
     def manifest(cls, model_config: Mapping[str, Any], **metadata: Any) -> Manifest:
@@ -126,19 +123,15 @@ class BoardModule(ModuleFrames, PolicyModule):
             return self.policy.values(embeddings)
         rows = batch[Columns.OBS]
         values = torch.empty(len(rows["seat"]), device=rows["seat"].device)
+        if FRAME in rows:  # those who see a frame come together
+            order = rows[FRAME].flatten().argsort(stable=True)
+        else:
+            order = torch.arange(len(values), device=values.device)
         with torch.no_grad():
-            for part in self.chunks(rows):
+            for part in order.split(self.value_chunk):
                 own = {name: column[part] for name, column in rows.items()}
                 values[part] = self.policy.values(self.policy.embed(self.with_frames(own)))
         return values
-
-    def chunks(self, rows: Mapping[str, Tensor]) -> Iterator[Tensor]:
-        """Yield the rows whose values are computed in one go; those who see a frame come together."""
-        if FRAME in rows:
-            order = rows[FRAME].flatten().argsort(stable=True)
-        else:
-            order = torch.arange(len(rows["seat"]), device=rows["seat"].device)
-        yield from order.split(self.value_chunk)
 
 
 class ReferenceModule(BoardModule):

@@ -11,16 +11,15 @@ from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.rl_module import RLModule
 from torch import Tensor
 
-from rllib_adapters.envs.agent_interface import SHARED
 from rllib_adapters.envs.env_config import BOTH, parts_of
 from rllib_adapters.league.pool import PoolModule, store_of
 from rllib_adapters.modules.board import BoardModule
 from rllib_adapters.modules.pairs import PairModule
-from rllib_adapters.observations.connector import FRAME, ModuleFrames
+from rllib_adapters.observations.connector import ModuleFrames
 from territorial.constants import NUM_FRACTIONS
 from territorial.league import SnapshotStore
 from territorial.nets.frozen import MAX_OPEN
-from territorial.nets.frozen_seats import FrozenSeats
+from territorial.nets.frozen_seats import FrozenSeats, rows_of
 from territorial.nets.pair_policy import PairRows
 from territorial.observation.layout import ObsLayout
 
@@ -121,14 +120,8 @@ class BothForms(FrozenSeats):
             own = [i for i, is_so in enumerate(reads_pairs) if is_so == (act is _act_on_pairs)]
             if own:
                 rows = torch.tensor(own, device=device)
-                actions[rows] = act(super().act, [names[i] for i in own], _rows(seen, rows))
+                actions[rows] = act(super().act, [names[i] for i in own], rows_of(seen, rows))
         return actions
-
-
-def _rows(seen: Mapping[str, Tensor], rows: Tensor) -> dict[str, Tensor]:
-    """Return ``rows`` of what belongs to rows, and all of what rows share."""
-    shares = FRAME in seen
-    return {name: part if shares and name in SHARED else part[rows] for name, part in seen.items()}
 
 
 def _act_on_boards(choose: Choose, names: Sequence[str], seen: Mapping[str, Tensor]) -> Tensor:

@@ -20,17 +20,15 @@ from rllib_adapters.league.pool import AddPlayers
 from rllib_adapters.observations.log import ObservationLog, SharedObservations
 from territorial.typing import Arrays
 
-__all__ = ["FRAME", "FrameBank", "ModuleFrames", "SharedFrames", "frames_for_learners", "frames_for_runners"]
 
-_local = threading.local()
+class _Thread(threading.local):
+    """The frames of this thread by module."""
+
+    def __init__(self) -> None:
+        self.frames: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
 
-def _held_frames() -> WeakKeyDictionary[Any, Any]:
-    """Return the frames of this thread by module."""
-    if not hasattr(_local, "frames"):
-        _local.frames = WeakKeyDictionary()
-    held: WeakKeyDictionary[Any, Any] = _local.frames
-    return held
+_this_thread = _Thread()
 
 
 class ModuleFrames:
@@ -43,12 +41,12 @@ class ModuleFrames:
     @property
     def frames(self) -> Mapping[str, npt.NDArray[Any] | Tensor] | FrameBank | None:
         """All distinct frames of this thread's batch: arrays (E, ...), or a bank that has them."""
-        held: Mapping[str, npt.NDArray[Any] | Tensor] | FrameBank | None = _held_frames().get(self)
+        held: Mapping[str, npt.NDArray[Any] | Tensor] | FrameBank | None = _this_thread.frames.get(self)
         return held
 
     @frames.setter
     def frames(self, frames: Mapping[str, npt.NDArray[Any] | Tensor] | FrameBank | None) -> None:
-        _held_frames()[self] = frames
+        _this_thread.frames[self] = frames
 
     def with_frames(self, seen: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         """Return the arrays of rows and of their frames on one device; unchanged if rows are whole.
@@ -116,13 +114,22 @@ class SharedFrames(ConnectorV2):
             rows, count = self._rows(bank if shares else None, episode)
             as_columns = has_records if shares else self._is_for_learner
             if as_columns and count and not _is_recorded(episode):  # RLlib batches rows or columns, not both
-                rows = _columns(rows)
-                _stack_actions(episode)
+                if isinstance(rows, list):
+                    rows = {name: np.stack([row[name] for row in rows]) for name in rows[0]}
+                # Actions and what the module gave are arrays, too, as in recorded episodes: RLlib batches
+                # arrays or lists, not both, and pieces of episodes for several learners have lists.
+                for buffer in (episode.actions, *episode.extra_model_outputs.values()):
+                    buffer.finalize()
             self.add_n_batch_items(batch, Columns.OBS, rows, count, episode)
         frames = bank if has_records else bank.stacked()
-        rl_module.foreach_module(
-            lambda module_id, module: _hand_over(module_id, module, frames, module_id in readers)
-        )
+        for name, module in ((name, module.unwrapped()) for name, module in rl_module.items()):
+            if isinstance(module, ModuleFrames):
+                module.frames = frames
+            elif name in readers:
+                raise TypeError(
+                    f"the module {name!r} is a {type(module).__name__}, which cannot read shared frames; it "
+                    "must be a BoardModule, a FrozenPool or another ModuleFrames"
+                )
         return batch
 
     def _rows(self, bank: FrameBank | None, episode: Any) -> tuple[Any, int]:
@@ -141,23 +148,6 @@ class SharedFrames(ConnectorV2):
                 "set config.env_runners(episodes_to_numpy=False)"
             )
         return [bank.row_of(seen) for seen in episode.get_observations(slice(0, count))], count
-
-
-def _columns(rows: Any) -> Any:
-    """Return rows, of which there are some, as columns."""
-    return (
-        {name: np.stack([row[name] for row in rows]) for name in rows[0]} if isinstance(rows, list) else rows
-    )
-
-
-def _stack_actions(episode: Any) -> None:
-    """Make arrays of an episode's actions and of what its module gave, as they are in recorded ones.
-
-    RLlib takes episodes apart to deal them to several learners; pieces have lists. It batches arrays or
-    lists, not both.
-    """
-    for buffer in (episode.actions, *episode.extra_model_outputs.values()):
-        buffer.finalize()
 
 
 def _is_recorded(episode: Any) -> bool:
@@ -181,20 +171,6 @@ def frames_for_runners(env: Any, spaces: Any, device: Any) -> SharedFrames:
 def frames_for_learners(observation_space: Any, action_space: Any) -> SharedFrames:
     """Return the connector of learners; RLlib calls it."""
     return SharedFrames(as_learner_connector=True)
-
-
-def _hand_over(
-    module_id: str, module: Any, frames: Mapping[str, npt.NDArray[Any]] | FrameBank, has_rows: bool
-) -> None:
-    """Give a module the frames, if it can read them; TypeError if it cannot and has rows that need them."""
-    unwrapped = module.unwrapped()
-    if isinstance(unwrapped, ModuleFrames):
-        unwrapped.frames = frames
-    elif has_rows:
-        raise TypeError(
-            f"the module {module_id!r} is a {type(unwrapped).__name__}, which cannot read "
-            "shared frames; it must be a BoardModule, a FrozenPool or another ModuleFrames"
-        )
 
 
 # ---- the frames of a learner's batch ---------------------------------------------------------------------

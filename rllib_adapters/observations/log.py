@@ -19,8 +19,6 @@ from territorial.typing import Arrays, Bools, Ints
 
 TABLES = tuple(name for name in SHARED if name != "observations")
 
-Frames = dict[str, npt.NDArray[Any]]
-
 
 class ObservationLog:
     """The observations of E games with P seats: boards and tables as key frames and deltas.
@@ -44,7 +42,7 @@ class ObservationLog:
         self._tables = TableStore(num_games, sum(self._sizes))
         self._masks: list[npt.NDArray[np.uint8]] = []
         self._joined_masks: npt.NDArray[np.uint8] | None = None  # once they are read
-        self._known: dict[tuple[int, int], Frames] = {}
+        self._known: dict[tuple[int, int], Arrays] = {}
 
     @property
     def first(self) -> int:
@@ -70,7 +68,7 @@ class ObservationLog:
         record._masks = self._masks[moment - self.first :]
         return record
 
-    def frames(self, games: Ints, moments: Ints) -> Frames:
+    def frames(self, games: Ints, moments: Ints) -> Arrays:
         """Return the arrays ``SHARED`` of games (n,) at moments (n,), (n, ...) each."""
         rows = self._tables.rows(games, moments)
         parts = np.split(rows, np.cumsum(self._sizes)[:-1], axis=1)
@@ -87,7 +85,7 @@ class ObservationLog:
         places = (moments - self.first) * self.num_games + games
         return pair_masks(self._joined_masks, places, seats)
 
-    def observations(self, game: int, moments: Ints, seat: int) -> list[Frames]:
+    def observations(self, game: int, moments: Ints, seat: int) -> list[Arrays]:
         """Return the observations of a seat, 1..P, of a game at moments (n,), one dict each.
 
         What all seats see at a moment is decoded once, and one object for all of them.
@@ -97,7 +95,7 @@ class ObservationLog:
         legal = self.legal(games, moments, np.full(len(moments), seat))
         return [{**seen, "seat": own, "action_mask": mask} for seen, mask in zip(shared, legal, strict=True)]
 
-    def _decoded(self, game: int, moments: Ints) -> list[Frames]:
+    def _decoded(self, game: int, moments: Ints) -> list[Arrays]:
         new = np.array([t for t in np.unique(moments).tolist() if (game, t) not in self._known], np.int64)
         if len(new):
             frames = self.frames(np.full(len(new), game), new)
@@ -116,20 +114,24 @@ class ObservationLog:
 # ---- where every agent has numbers of its own ------------------------------------------------------------
 
 
-class _Observed(NamedTuple):
-    """The agents that observe at one moment, N of them."""
+class _Moment(NamedTuple):
+    """The N seats that have rows at one moment.
+
+    Args:
+        rows: (N, ...) each; none at all where no seat has any.
+        numbers: (E, P): the row of each seat, -1 for those without.
+
+    """
 
     rows: Arrays
-    """(N, ...) each."""
     numbers: Ints
-    """(E, P): the row of each seat, -1 for those that do not observe."""
 
 
 class RowLog:
-    """The observations of agents in E games with P seats. Moments are numbered as in ``ObservationLog``."""
+    """Rows of seats in E games with P seats. Moments are numbered as in ``ObservationLog``."""
 
     def __init__(self) -> None:
-        self._moments: list[_Observed] = []
+        self._moments: list[_Moment] = []
         self._first = 0
         self._joined: tuple[Arrays, Ints] | None = None
 
@@ -137,7 +139,7 @@ class RowLog:
         """Store the next moment: rows (N, ...) of ``seats``, bool (E, P), in the order of games."""
         numbers = np.full(seats.shape, -1)
         numbers[seats] = np.arange(seats.sum())
-        self._moments.append(_Observed(rows, numbers))
+        self._moments.append(_Moment(rows, numbers))
         self._joined = None
 
     def now(self, seats: Bools) -> Arrays:
@@ -151,24 +153,35 @@ class RowLog:
         del self._moments[: moment - self._first]
         self._first, self._joined = moment, None
 
-    def buffer(self, game: int, seat: int, moments: Ints, lookback: int) -> InfiniteLookbackBuffer:
-        """Return the rows of a seat, 1..P, of a game at successive ``moments``, as arrays."""
+    def rows(self, game: int, seat: int, moments: Ints) -> Arrays:
+        """Return the rows of a seat, 1..P, of a game at successive ``moments``, (n, ...) each.
+
+        They are those that all moments have. Where rows have different shapes, it is an array of arrays.
+        """
         rows, places = self._all()
         begin = places[game, seat - 1, moments[0] - self._first]
-        own = slice(begin, begin + len(moments))
-        return ArrayBuffer({name: array[own] for name, array in rows.items()}, lookback)
+        return {name: array[begin : begin + len(moments)] for name, array in rows.items()}
 
     def _all(self) -> tuple[Arrays, Ints]:
         """Return the rows of all moments, seat by seat, and the place of each, (E, P, T)."""
         if self._joined is None:
-            observes = np.stack([one.numbers for one in self._moments], axis=-1) >= 0
-            places = observes.cumsum().reshape(observes.shape) - 1
-            own = [places[..., t][observes[..., t]] for t in range(len(self._moments))]
+            has_one = np.stack([one.numbers for one in self._moments], axis=-1) >= 0
+            places = has_one.cumsum().reshape(has_one.shape) - 1
+            own = [places[..., t][has_one[..., t]] for t in range(len(self._moments))]
+            parts = [(one.rows, to) for one, to in zip(self._moments, own, strict=True) if one.rows]
             rows = {}
-            for name, array in self._moments[0].rows.items():
-                rows[name] = np.empty((int(observes.sum()), *array.shape[1:]), array.dtype)
-                for one, to in zip(self._moments, own, strict=True):
-                    rows[name][to] = one.rows[name]
+            for name in (name for name in parts[-1][0] if all(name in part for part, _ in parts)):
+                shape, *others = {part[name].shape[1:] for part, _ in parts}
+                if others:  # such as of greedy steps and others
+                    rows[name] = np.empty(int(has_one.sum()), object)
+                    for part, to in parts:
+                        for at, row in zip(to, part[name], strict=True):
+                            rows[name][at] = row
+                else:
+                    kind = np.result_type(*(part[name] for part, _ in parts))
+                    rows[name] = np.empty((int(has_one.sum()), *shape), kind)
+                    for part, to in parts:
+                        rows[name][to] = part[name]
             self._joined = rows, places
         return self._joined
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from rllib_adapters.envs.env_config import POOL, frozen_name, learner_name, modu
 from rllib_adapters.observations.connector import FRAME
 from rllib_adapters.observations.log import ArrayBuffer, ObservationLog, RowLog, SharedObservations
 from territorial.engine.batch_arrays import COUNTS, GameArrays
-from territorial.typing import Bools, Ints
+from territorial.typing import Arrays, Bools, Floats32, Ints
 
 
 class ObservationSource:
@@ -35,16 +36,12 @@ class ObservationSource:
 
     def __init__(self, env: TerritorialBatchEnv) -> None:
         self._env = env
-        self._clear()
-
-    def _clear(self) -> None:
-        env = self._env
-        self._rows = {form: RowLog() for form, own in env.interfaces.items() if not own.shares_frames}
-        self._boards = ObservationLog(env.game.layout, env.num_envs) if env.options.shares_frames else None
 
     def begin(self) -> None:
         """Forget everything, and observe all games, which have just begun."""
-        self._clear()
+        env = self._env
+        self._rows = {form: RowLog() for form, own in env.interfaces.items() if not own.shares_frames}
+        self._boards = ObservationLog(env.game.layout, env.num_envs) if env.options.shares_frames else None
         self.observe(np.zeros_like(self._env.learners))
 
     def observe(self, acted: Bools) -> None:
@@ -85,7 +82,7 @@ class ObservationSource:
     def buffer(self, form: str, game: int, seat: int, moments: Ints, lookback: int) -> InfiniteLookbackBuffer:
         """Return what a seat, 1..P, that learns saw of a game; ``lookback`` of ``moments`` are of before."""
         if form in self._rows:
-            return self._rows[form].buffer(game, seat, moments, lookback)
+            return ArrayBuffer(self._rows[form].rows(game, seat, moments), lookback)
         assert self._boards is not None
         return SharedObservations(self._boards, game, seat, moments, lookback)
 
@@ -98,7 +95,6 @@ def _tensor(array: npt.NDArray[Any]) -> Tensor:
 
 
 ACTIONS = "actions"
-Columns = Mapping[str, npt.NDArray[Any]]
 
 
 class ModuleOutputs(NamedTuple):
@@ -110,8 +106,8 @@ class ModuleOutputs(NamedTuple):
 
     """
 
-    seats: npt.NDArray[np.bool_]
-    columns: Columns
+    seats: Bools
+    columns: Arrays
 
 
 @dataclass
@@ -123,6 +119,7 @@ class GameEpisode:
         agents: by seat, 0.., that learns.
         players: those who learn with them, and the modules that act for them.
         start: the moment of the first observation.
+        agent_ids: by seat, what tells the episode of an agent from all others.
         ends: by seat that has ended: when, and whether it was cut off.
         end: the moment of the last observation, once the game is over.
         is_cut: whether it was cut off then.
@@ -136,19 +133,16 @@ class GameEpisode:
     agents: Mapping[int, str]
     players: Mapping[int, str]
     start: int
+    agent_ids: Mapping[int, str]
     id_: str = field(default_factory=lambda: uuid.uuid4().hex)
     began: float = field(default_factory=time.perf_counter)
     ends: dict[int, tuple[int, bool]] = field(default_factory=dict)
     infos: dict[int, dict[str, float]] = field(default_factory=dict)
-    agent_ids: dict[int, str] = field(default_factory=dict)
     end: int | None = None
     is_cut: bool = False
     returns: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     seconds: float = 0.0
     logged: dict[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.agent_ids = {seat: uuid.uuid4().hex for seat in self.agents}
 
     @property
     def length(self) -> int:
@@ -170,7 +164,7 @@ class Rollout:
 
     def __init__(self, env: TerritorialBatchEnv, lookback: int) -> None:
         self._env, self.lookback = env, lookback
-        self._forms = {name: env.options.form_of(name) for name in env.names}
+        self._none = ModuleOutputs(np.zeros(env.who.shape, np.bool_), {})
         self.clear()
 
     def clear(self) -> None:
@@ -183,7 +177,8 @@ class Rollout:
         self._since = time.perf_counter()
         self._first = 0  # the first step that is remembered
         self._rewards: list[npt.NDArray[np.float32]] = []
-        self._chosen: list[dict[str, ModuleOutputs]] = []
+        self._outputs = {name: RowLog() for name in self._env.names}
+        """Of the modules; step t is moment t."""
         self._weights: list[int] = []
         self._returns = np.zeros(self._env.who.shape)
 
@@ -197,13 +192,15 @@ class Rollout:
         who = self._env.who[k]
         players = {i: self._env.names[who[i]] for i in np.flatnonzero(self._env.learned[k]).tolist()}
         agents = {i: learner_name(name, i) for i, name in players.items()}
-        self.games[k] = GameEpisode(k, agents, players, self.now)
+        ids = {i: uuid.uuid4().hex for i in agents}
+        self.games[k] = GameEpisode(k, agents, players, self.now, ids)
         self._returns[k] = 0
 
     def add(self, step: BatchStep, chosen: dict[str, ModuleOutputs], weights: int) -> list[GameEpisode]:
         """Remember a step, and return the games that it ended; ``weights``: their sequence number."""
         self._rewards.append(step.rewards)
-        self._chosen.append(chosen)
+        for name, log in self._outputs.items():
+            log.append(*chosen.get(name, self._none))
         self._weights.append(weights)
         self._returns += np.where(step.learners & self._env.learned, step.rewards, 0)
         for k, i in zip(*np.nonzero(step.terminated | step.truncated), strict=True):
@@ -225,28 +222,30 @@ class Rollout:
 
         ``seen``: has what was observed at the moments from the first that is looked back at up to now.
         """
-        modules, shape = {name: None for step in self._chosen for name in step}, self._env.who.shape
-        steps = _Steps(
-            np.array(self._rewards),
-            np.array(self._weights, np.int64),
-            {module: _joined([step.get(module) for step in self._chosen], shape) for module in modules},
-        )
+        rewards, weights = np.array(self._rewards), np.array(self._weights, np.int64)
         games = list(self.ended)
         if with_ongoing:
             ongoing = (self.games[k] for k in sorted(self.games))
             games += [game for game in ongoing if self.now > max(game.start, self._begin)]
-        return [self._episode(steps, seen, game) for game in games]
+        return [self._episode(rewards, weights, seen, game) for game in games]
 
     def cut(self) -> int:
         """Let the next sample begin now; return the first moment that it looks back at."""
         self._begin, self.ended, self._since = self.now, [], time.perf_counter()
         forget = max(0, len(self._rewards) - self.lookback)
-        del self._rewards[:forget], self._chosen[:forget], self._weights[:forget]
+        del self._rewards[:forget], self._weights[:forget]
         self._first += forget
+        for log in self._outputs.values():
+            log.forget(self._first)
         return self._first
 
-    def _episode(self, steps: _Steps, seen: ObservationSource, game: GameEpisode) -> MultiAgentEpisode:
-        """Return what happened in a game in this sample."""
+    def _episode(
+        self, rewards: Floats32, weights: Ints, seen: ObservationSource, game: GameEpisode
+    ) -> MultiAgentEpisode:
+        """Return what happened in a game in this sample.
+
+        ``rewards``: (T, E, P), of all steps that are remembered; ``weights``: (T,), their sequence numbers.
+        """
         view, begin = self._env.envs[game.k], max(game.start, self._begin)
         end = self.now if game.end is None else game.end
         first = max(game.start, begin - self.lookback, self._first)
@@ -266,7 +265,9 @@ class Rollout:
         episode._len_lookback_buffers = begin - first
         for i in living:
             agent = game.agents[i]
-            own = self._agent_episode(steps, seen, game, i, slice(first, end), begin - first, episode)
+            own = self._agent_episode(
+                rewards[:, game.k, i], weights, seen, game, i, slice(first, end), begin - first, episode
+            )
             episode.agent_episodes[agent] = own
             count = own.observations.len_incl_lookback()
             times: list[Any] = list(range(first - game.start, first - game.start + count))
@@ -279,7 +280,8 @@ class Rollout:
 
     def _agent_episode(
         self,
-        steps: _Steps,
+        rewards: Floats32,
+        weights: Ints,
         seen: ObservationSource,
         game: GameEpisode,
         i: int,
@@ -293,8 +295,8 @@ class Rollout:
         is_last = end == span.stop
         known = min(lookback, end - span.start)
         here = slice(span.start - self._first, end - self._first)
-        given = {name: column[game.k, i, here] for name, column in steps.columns[module].items()}
-        given[WEIGHTS_SEQ_NO] = steps.weights[here]
+        given = self._outputs[module].rows(game.k, i + 1, np.arange(span.start, end))
+        given[WEIGHTS_SEQ_NO] = weights[here]
         # Arrays of objects are rows that do not fit together, and go on as a list.
         columns = {
             name: ArrayBuffer(column if column.dtype != object else list(column), known)
@@ -308,13 +310,13 @@ class Rollout:
             module_id=module,
             multi_agent_episode_id=game.id_,
             observations=seen.buffer(
-                self._forms[module], game.k, i + 1, np.arange(span.start, end + 1), known
+                self._env.options.form_of(module), game.k, i + 1, np.arange(span.start, end + 1), known
             ),
             observation_space=whole.observation_space[agent],
             infos=infos,
             actions=columns.pop(ACTIONS),
             action_space=whole.action_space[agent],
-            rewards=steps.rewards[here, game.k, i].tolist(),
+            rewards=rewards[here].tolist(),
             extra_model_outputs=columns,
             terminated=i in game.ends and not was_cut,
             truncated=was_cut or (i in game.ends and is_last and whole.is_truncated),
@@ -323,39 +325,6 @@ class Rollout:
         )
         own._last_added_infos = infos[-1]
         return own
-
-
-class _Steps(NamedTuple):
-    """T steps of E games with P seats, from the first that is remembered on."""
-
-    rewards: npt.NDArray[np.float32]  # (T, E, P)
-    weights: Ints  # (T,) their sequence numbers
-    columns: Mapping[str, Columns]  # by module, (E, P, T, ...) each; without meaning where a seat did not act
-
-
-def _joined(steps: list[ModuleOutputs | None], shape: tuple[int, ...]) -> Columns:
-    """Return the columns of a module, (E, P, T, ...) each; ``shape``: (E, P)."""
-    acted = [step for step in steps if step is not None]
-    none = np.zeros(shape, np.bool_)
-    has_acted: npt.NDArray[np.bool_] = np.array([none if step is None else step.seats for step in steps])
-    times, games, seats = has_acted.nonzero()
-    joined = {}
-    for name in acted[-1].columns:
-        if all(name in step.columns for step in acted):
-            rows = _end_to_end([step.columns[name] for step in acted])
-            joined[name] = np.empty((*shape, len(steps), *rows.shape[1:]), rows.dtype)
-            joined[name][games, seats, times] = rows
-    return joined
-
-
-def _end_to_end(parts: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Return the rows of all parts as one array; of arrays, if rows of greedy and other steps differ."""
-    if len({part.shape[1:] for part in parts}) == 1:
-        return np.concatenate(parts)
-    rows = np.empty(sum(map(len, parts)), object)
-    for i, row in enumerate(row for part in parts for row in part):
-        rows[i] = row
-    return rows
 
 
 # ---- metrics -------------------------------------------------------------------------------------
@@ -396,37 +365,34 @@ class StepCounts:
     """The steps of a sample, of games and of agents; ``names``: of those who learn."""
 
     def __init__(self, names: Sequence[str], num_players: int) -> None:
-        self._names, self._num_players = names, num_players
+        self._names = names
+        self._steps = np.zeros((len(names) + 1, num_players), np.int64)  # the last are those of frozen seats
         self.clear()
 
     def clear(self) -> None:
         """Begin to count at 0."""
         self.games = 0
         """Steps of all games together."""
-        self._learners = np.zeros((len(self._names), self._num_players), np.int64)
-        self._frozen = np.zeros(self._num_players, np.int64)
+        self._steps.fill(0)
 
     @property
     def agents(self) -> int:
         """Steps of all agents together."""
-        return int(self._learners.sum() + self._frozen.sum())
+        return int(self._steps.sum())
 
     def add(self, step: BatchStep, who: npt.NDArray[np.int64]) -> None:
-        """Count a step; ``who``: int64 (E, P) who learns with a seat of a game that took it."""
+        """Count a step; ``who``: int64 (E, P) who learns with a seat of a game that took it, -1: frozen."""
         self.games += int(step.stepped.sum())
-        _, seats = np.nonzero(step.learners)
-        np.add.at(self._learners, (who[step.learners], seats), 1)
-        self._frozen += step.frozen.sum(0)
+        acted = step.learners | step.frozen
+        np.add.at(self._steps, (who[acted], np.nonzero(acted)[1]), 1)
 
     def by_agent(self) -> dict[str, int]:
         """Return the steps of all agents that made any, by name."""
-        counts = {
-            learner_name(self._names[n], int(i)): int(self._learners[n, i])
-            for n, i in zip(*np.nonzero(self._learners), strict=True)
-        }
-        return counts | {frozen_name(i): int(self._frozen[i]) for i in np.flatnonzero(self._frozen).tolist()}
+        agent_of: list[Callable[[int], str]] = [partial(learner_name, name) for name in self._names]
+        names = [*agent_of, frozen_name]
+        return {names[n](i): int(self._steps[n, i]) for n, i in np.argwhere(self._steps).tolist()}
 
     def by_module(self) -> dict[str, int]:
         """Return the steps of the agents of each module that learns, and of the pool if it made any."""
-        counts = dict(zip(self._names, self._learners.sum(1).tolist(), strict=True))
-        return counts | ({POOL: int(self._frozen.sum())} if self._frozen.any() else {})
+        *counts, of_pool = self._steps.sum(1).tolist()
+        return dict(zip(self._names, counts, strict=True)) | ({POOL: of_pool} if of_pool else {})

@@ -74,10 +74,11 @@ class SeatRunner(LeagueEnvRunner):
             env.outcomes.clear()
         return taken
 
-    def line_up(self, table: LineUps) -> None:
-        """Let ``table`` draw the players of the games that begin from now on."""
+    def set_league(self, table: LineUps) -> None:
+        """Let ``table`` draw the players from the next game on; release snapshots that it does not draw."""
         for game in self.games():
             game.set_league(table)
+        super().set_league(table)
 
     def playing(self) -> dict[str, frozenset[str]]:
         """Return the snapshots that act in the present games, by the pool that plays them."""
@@ -144,7 +145,10 @@ class TerritorialEnvRunner(SeatRunner):
         if self.env is not None:
             self.env.close()
         options = self.config.env_config
-        threads = self._use_own_threads()
+        threads = 1
+        if self.worker_index:  # else in the driver, which needs PyTorch's threads and the other processors
+            threads = max(1, int(self.config.num_cpus_per_env_runner))
+            torch.set_num_threads(threads)
         self.env = TerritorialBatchEnv(options, self.config.num_envs_per_env_runner, num_threads=threads)
         self.env.outcomes.extend(outcomes)
         self.num_envs = self.env.num_envs
@@ -156,17 +160,6 @@ class TerritorialEnvRunner(SeatRunner):
         context = EnvContext(dict(options), self.worker_index, num_workers=self.config.num_env_runners)
         functions = self.config.callbacks_on_environment_created
         ray_private.call_back(self, "on_environment_created", functions, env_context=context)
-
-    def _use_own_threads(self) -> int:
-        """Let a process of its own compute on the processors that it was given; return how many these are.
-
-        A runner within the driver leaves PyTorch's threads alone, and plays its games on one.
-        """
-        if self.worker_index == 0:
-            return 1
-        threads = max(1, int(self.config.num_cpus_per_env_runner))
-        torch.set_num_threads(threads)
-        return threads
 
     def _modules_that_act(self) -> list[tuple[str, Any]]:
         if self.env is None or self.module is None:
@@ -247,9 +240,12 @@ class TerritorialEnvRunner(SeatRunner):
                 chosen = self._act(actions, explore)
         try:
             step = env.step(actions)
-        except Exception as error:
-            if not self._goes_on_after(error):
+        except Exception as error:  # counted and logged as RLlib does
+            self.metrics.log_value(NUM_ENV_STEP_FAILURES_LIFETIME, 1, reduce="lifetime_sum")
+            if not self.config.restart_failed_sub_environments:
                 raise
+            if not isinstance(error, StepFailedRecreateEnvError):
+                LOG.error("a step of the games failed; this runner begins with new games", exc_info=error)
             return False
         for game in rollout.add(step, chosen, int(self._weights_seq_no)):
             game.logged = metrics_of(game, env.game.state)
@@ -258,14 +254,6 @@ class TerritorialEnvRunner(SeatRunner):
             rollout.begin(k)
         self._source.observe(step.learners)
         return True
-
-    def _goes_on_after(self, error: Exception) -> bool:
-        """Count and log a failed step as RLlib does; return whether games that fail are to be replaced."""
-        self.metrics.log_value(NUM_ENV_STEP_FAILURES_LIFETIME, 1, reduce="lifetime_sum")
-        goes_on = bool(self.config.restart_failed_sub_environments)
-        if goes_on and not isinstance(error, StepFailedRecreateEnvError):
-            LOG.error("a step of the games failed; this runner begins with new games", exc_info=error)
-        return goes_on
 
     def _act_at_random(self, actions: Actions) -> dict[str, ModuleOutputs]:
         """Write actions that need not be legal for all who act, as RLlib does."""
@@ -346,17 +334,6 @@ class TerritorialEnvRunner(SeatRunner):
             info = {"episode": episode, "prev_episode_chunks": [], "env_index": game.k}
             functions = self.config.callbacks_on_episode_end
             ray_private.call_back(self, "on_episode_end", functions, **info, rl_module=self.module)
-        self._log_steps(len(ended))
-        self._counts.clear()
-        window = max(
-            1, math.ceil(self.config.metrics_num_episodes_for_smoothing / (self.config.num_env_runners or 1))
-        )
-        for game in ended:
-            self._log_episode_metrics(game.length, float(game.returns.sum()), game.seconds)
-            self.metrics.log_dict(game.logged, window=window)
-
-    def _log_steps(self, episodes: int) -> None:
-        """Log the counts that algorithms go by, and those by agent and by module."""
         counts = self._counts
         steps, by_agent, by_module = counts.games, counts.by_agent(), counts.by_module()
         self.metrics.log_value(NUM_ENV_STEPS_SAMPLED, steps, reduce="sum")
@@ -365,7 +342,7 @@ class TerritorialEnvRunner(SeatRunner):
         )
         self.metrics.log_dict(
             {
-                NUM_EPISODES: episodes,
+                NUM_EPISODES: len(ended),
                 NUM_AGENT_STEPS_SAMPLED: by_agent,
                 NUM_MODULE_STEPS_SAMPLED: by_module,
             },
@@ -373,7 +350,7 @@ class TerritorialEnvRunner(SeatRunner):
         )
         self.metrics.log_dict(
             {
-                NUM_EPISODES_LIFETIME: episodes,
+                NUM_EPISODES_LIFETIME: len(ended),
                 NUM_AGENT_STEPS_SAMPLED_LIFETIME: by_agent,
                 NUM_MODULE_STEPS_SAMPLED_LIFETIME: by_module,
             },
@@ -381,6 +358,13 @@ class TerritorialEnvRunner(SeatRunner):
         )
         if steps:
             self._log_env_steps(metric=self._metrics_num_env_steps_sampled, num_steps=steps)
+        counts.clear()
+        window = max(
+            1, math.ceil(self.config.metrics_num_episodes_for_smoothing / (self.config.num_env_runners or 1))
+        )
+        for game in ended:
+            self._log_episode_metrics(game.length, float(game.returns.sum()), game.seconds)
+            self.metrics.log_dict(game.logged, window=window)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from territorial.config.fields import check_values, documents_fields, like, opti
 from territorial.config.validation import shown
 from territorial.files.atomic import check_unused, own_file, write_file
 from territorial.files.bounded import Bounds, check_fields, parse_object, read_file
-from territorial.league import Gate, League, LeagueConfig, Learner, Opponents
+from territorial.league import Gate, LeagueConfig, Learner, Opponents
 from territorial.memory.setup import Setup
 
 BOUNDS = Bounds(nbytes=2**16, values=1000)
@@ -132,10 +132,6 @@ class Training:
             capacity=self.capacity,
             seed=self.seed,
         )
-
-    def league(self) -> League:
-        """Return a new league."""
-        return League(self.league_config())
 
     def setup(self, parameters: int) -> Setup:
         """Return what the memory of the run depends on."""

@@ -133,8 +133,13 @@ class Run:
                 self.checkpoints.set_aside(step)
         if latest is None:
             names = self.store.names()
-            for name in names:
-                self._check_first(name)
+            for name in names:  # all of which this run must have made before its first checkpoint
+                about = self.store.manifest(name).metadata
+                if name != "main-0" or about.get("step") != 0 or "run" not in about:
+                    raise ValueError(
+                        f"no checkpoint in {str(self.checkpoints.path)!r} is complete, and a new start would "
+                        f"remove the snapshot {name!r} in {str(self.store.path)!r}; move it away first"
+                    )
             for name in names:
                 self.store.remove(name)
         return latest
@@ -158,17 +163,10 @@ class Run:
                     f"{checkpoint.name} began with {shown(began[name])}. Use that value or start another run"
                 )
 
-    def _check_first(self, name: str) -> None:
-        """Raise ValueError for a snapshot that this run has not made before its first checkpoint."""
-        about = self.store.manifest(name).metadata
-        if name != "main-0" or about.get("step") != 0 or "run" not in about:
-            raise ValueError(
-                f"no checkpoint in {str(self.checkpoints.path)!r} is complete, and a new start would remove "
-                f"the snapshot {name!r} in {str(self.store.path)!r}; move it away first"
-            )
-
     def _build(self) -> Algorithm:
-        self._check_budget()
+        if self.training.memory_mb:
+            plan = predict(self.training.setup(parameters_of(self.training)), self.training.net.obs)
+            plan.check_budget(self.training.memory_mb * MB)
         return self._configuration().build_algo()
 
     def _configuration(self) -> AlgorithmConfig:
@@ -190,11 +188,6 @@ class Run:
                 f"the league in {latest} differs from the league of its algorithm; the checkpoint is damaged"
             )
         return algorithm
-
-    def _check_budget(self) -> None:
-        if self.training.memory_mb:
-            plan = predict(self.training.setup(parameters_of(self.training)), self.training.net.obs)
-            plan.check_budget(self.training.memory_mb * MB)
 
     # ---- training -------------------------------------------------------------------------------------
 
@@ -273,7 +266,6 @@ class Run:
 
     def close(self) -> None:
         """Stop the algorithm."""
-        self._log.close()
         self.algorithm.stop()
 
     def _fill(self, folder: Path) -> None:
@@ -317,31 +309,29 @@ class _Log:
     """
 
     def __init__(self, folder: Path, logged: int) -> None:
-        path = own_file(folder / PROGRESS)
-        path.touch()
-        _cut_back(path, logged)
-        self._file = open(path, "a", encoding="utf-8", newline="")  # noqa: SIM115 - close() closes it
+        self._path, size = own_file(folder / PROGRESS), 0
+        self._path.touch()
+        with open_file(self._path) as file:
+            for line in whole_lines(file, 2**20):
+                if size + len(line) > logged:
+                    break
+                size += len(line)
+        if size < self._path.stat().st_size:
+            os.truncate(self._path, size)
 
     def add(self, row: dict[str, Any]) -> None:
         """Write a line."""
-        writer = csv.DictWriter(self._file, list(row))
-        with naming(self._file.name):
-            if self._file.tell() == 0:
+        with naming(self._path), open(own_file(self._path), "a", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, list(row))
+            if file.tell() == 0:
                 writer.writeheader()
             writer.writerow(row)
-            self._file.flush()
 
     def sync(self) -> int:
         """Return the bytes of the file, all of which are on the disk then."""
-        with naming(self._file.name):
-            self._file.flush()
-            os.fsync(self._file.fileno())
-        return self._file.tell()
-
-    def close(self) -> None:
-        """Close the file."""
-        with contextlib.suppress(OSError):  # of a line that a full disk has not taken, as was said then
-            self._file.close()
+        with naming(self._path), open(self._path, "rb+") as file:
+            os.fsync(file.fileno())
+        return self._path.stat().st_size
 
 
 def kind_of(pid: int, name: str) -> str:
@@ -354,18 +344,6 @@ def kind_of(pid: int, name: str) -> str:
     kind = name.removeprefix("ray::").partition(".")[0]
     is_actor = name.startswith("ray::") and not kind.startswith(("IDLE", "Dashboard", "RuntimeEnv"))
     return kind if is_actor else RAY
-
-
-def _cut_back(path: Path, most: int) -> None:
-    """Cut the file ``path`` off at the first line that is cut short or exceeds ``most`` bytes."""
-    size = 0
-    with open_file(path) as file:
-        for line in whole_lines(file, 2**20):
-            if size + len(line) > most:
-                break
-            size += len(line)
-    if size < path.stat().st_size:
-        os.truncate(path, size)
 
 
 def _state_in(path: Path) -> tuple[float, int, Mapping[str, Any]]:
@@ -388,7 +366,7 @@ def configured(
     own = configure_league(
         config,
         training.env_config(),
-        training.league(),
+        League(training.league_config()),
         store,
         start=training.start or None,
         module=(training.net.module, training.net.settings),

@@ -78,24 +78,27 @@ class WishError(ValueError):
 
 
 class PlayerCommand(NamedTuple):
-    """One command; its fields beside ``do`` have a meaning for one kind of command each."""
+    """One command; its fields beside ``do`` have a meaning for one kind of command each.
+
+    Args:
+        do: what it asks for.
+        target: of a launch, or an aim at what is to be foreseen: the owner code of the target, 0 free land.
+        share: of both: the number of the fraction, 0..9, an index into ``constants.FRACTIONS``.
+        is_on: of a pause: whether the game is to stand still from now on; of "show": whether the panel is
+            open.
+        pace: of a pace: ticks a second, 1 to 1000; None: the game waits for each decision.
+        panel: of "show": one of ``PANELS``; of an aim, "forecast": what the launch would come to.
+        wish: of "new" and "take_over": the game to begin.
+
+    """
 
     do: Kind
-    """What it asks for."""
     target: int = 0
-    """Of a launch, or an aim at what is to be foreseen: the owner code of the target, 0 free land."""
     share: int = 0
-    """Of both: the number of the fraction, 0..9, an index into ``constants.FRACTIONS``."""
     is_on: bool = False
-    """Of a pause: whether the game is to stand still from now on; of "show": whether the panel is open."""
     pace: int | None = None
-    """Of a pace: ticks a second, 1 to 1000; None: the game waits for each decision."""
     panel: str = ""
-    """Of "show": one of ``PANELS``; of an aim, "forecast": what the launch would come to."""
-    wish: Wish | None = None
-    """Of "new": the game to begin."""
-    take_over: TakeOver | None = None
-    """Of "take_over": where the next game goes on from."""
+    wish: Wish | TakeOver | None = None
 
 
 def read_command(text: bytes) -> PlayerCommand:
@@ -121,8 +124,7 @@ def read_command(text: bytes) -> PlayerCommand:
         is_on=true_or_false("on", fields.get("on", do == "aim")),
         pace=None if pace == STEP else whole_number("pace", pace, 1, FASTEST),
         panel="forecast" if do == "aim" else "" if panel is None else one_of("panel", panel, PANELS),
-        wish=_read_wish(fields) if do == "new" else None,
-        take_over=_read_take_over(fields) if do == "take_over" else None,
+        wish=_read_wish(do, fields),
     )
 
 
@@ -135,13 +137,12 @@ def person_name(name: Any) -> str:
     return seen
 
 
-def _read_take_over(fields: dict[str, Any]) -> TakeOver:
-    return TakeOver(
-        whole_number("tick", fields["tick"], 0, 2**31), whole_number("seat", fields["seat"], 1, MAX_PLAYERS)
-    )
-
-
-def _read_wish(fields: dict[str, Any]) -> Wish:
+def _read_wish(do: Kind, fields: dict[str, Any]) -> Wish | TakeOver | None:
+    if do == "take_over":
+        tick, seat = fields["tick"], fields["seat"]
+        return TakeOver(whole_number("tick", tick, 0, 2**31), whole_number("seat", seat, 1, MAX_PLAYERS))
+    if do != "new":
+        return None
     seed = whole_number_in(str(fields["seed"]), 0, 2**64 - 1)
     if seed is None and fields["seed"] is not None:
         raise ValueError(

@@ -17,7 +17,7 @@ from territorial.config import GameConfig
 from territorial.config.map_names import Terrain
 from territorial.constants import BLOCKED, NEUTRAL
 from territorial.render import owner_colors, render_board
-from territorial.render.colors import Teams, checked_teams
+from territorial.render.colors import checked_teams
 from territorial.replay import Frame, LiveGame, Replay
 from territorial.typing import Ints
 
@@ -51,6 +51,10 @@ def film_header(
         raise ValueError(
             f"names has {len(names)} entries but num_players is {config.num_players}; pass one name per seat"
         )
+    codes = np.array([*range(config.num_players + 1), BLOCKED], np.uint8)
+    # Colours of borders are read off a picture in which every owner borders on neutral land.
+    board = np.stack([codes, np.full_like(codes, NEUTRAL)], axis=1)
+    borders = render_board(board, config.num_players, 1, terrain, allied)[:, 0]
     header = {
         "format": "territorial-film",
         "version": FILM_VERSION,
@@ -62,8 +66,8 @@ def film_header(
         "names": list(names),
         "max_ticks": config.max_ticks,
         "win_percent": config.win_percent,
-        "colors": _hex_colors(owner_colors(config.num_players, terrain, allied)[_codes(config.num_players)]),
-        "border_colors": _hex_colors(_border_colors(config.num_players, terrain, allied)),
+        "colors": _hex_colors(owner_colors(config.num_players, terrain, allied)[codes]),
+        "border_colors": _hex_colors(borders),
     }
     return header if allied is None else header | {"teams": list(allied)}
 
@@ -87,18 +91,6 @@ def show(game: Replay | LiveGame, title: str, every: int | None = None) -> Show:
     return header, game.frames(every or config.decision_every * -(-decisions // MOST_FRAMES))
 
 
-def _codes(num_players: int) -> npt.NDArray[np.uint8]:
-    """All owner codes of a game: neutral, the seats, blocked."""
-    return np.array([*range(num_players + 1), BLOCKED], np.uint8)
-
-
-def _border_colors(num_players: int, terrain: Terrain, teams: Teams | None) -> npt.NDArray[np.uint8]:
-    """The colours of borders, read off a picture in which every owner borders on neutral land."""
-    codes = _codes(num_players)
-    board = np.stack([codes, np.full_like(codes, NEUTRAL)], axis=1)
-    return render_board(board, num_players, 1, terrain, teams)[:, 0]
-
-
 def _hex_colors(colors: npt.NDArray[np.uint8]) -> list[str]:
     return [f"#{red:02x}{green:02x}{blue:02x}" for red, green, blue in colors.tolist()]
 
@@ -113,11 +105,20 @@ def write_film(header: dict[str, Any], frames: Iterable[Frame]) -> Iterator[byte
     deflate, none = zlib.compressobj(9), np.zeros(num_players, np.int64)
     last = Frame(-1, np.zeros((header["height"], header["width"]), np.uint8), none, none, none != 0)
     for frame in frames:
-        parts = _changes(frame, last, _changed_cells(frame, last))
+        changed, deaths = _changed_cells(frame, last), _deaths(frame, last)
+        parts = [
+            np.array([frame.tick - max(last.tick, 0), len(deaths)], np.int64),
+            deaths.ravel(),
+            _unsigned(frame.troops.astype(np.int64) - last.troops),
+            _runs(changed, frame.owner.ravel()[changed], frame.owner.shape[1]),
+            _pool_changes(_pools_of(frame) - _pools_of(last)),
+        ]
         if "teams" in header:
             gifts = np.zeros((0, 3), np.int64) if frame.gifts is None else frame.gifts.astype(np.int64)
             parts += [np.array([len(gifts)]), gifts.ravel()]
-        parts += _launches(frame)
+        # Launches since the last frame: the ticks since then, and what each was.
+        launches = np.zeros((0, 4), np.int64) if frame.launches is None else frame.launches.astype(np.int64)
+        parts += [np.array([len(launches)]), (launches * (-1, 1, 1, 1) + (frame.tick, 0, 0, 0)).ravel()]
         waiting += _block(_varints(np.concatenate(parts)))
         yield deflate.compress(waiting) + deflate.flush(zlib.Z_SYNC_FLUSH)
         waiting, last = b"", _copied(frame)
@@ -154,24 +155,6 @@ def _changed_cells(frame: Frame, last: Frame) -> Ints:
         if not is_kept:
             raise ValueError(f"the frame at tick {frame.tick} cannot be written: {rule}")
     return changed
-
-
-def _changes(frame: Frame, last: Frame, changed: Ints) -> list[Ints]:
-    """Return the numbers that make ``frame`` of the ``last`` one; ``changed`` cells have another owner."""
-    deaths = _deaths(frame, last)
-    return [
-        np.array([frame.tick - max(last.tick, 0), len(deaths)], np.int64),
-        deaths.ravel(),
-        _unsigned(frame.troops.astype(np.int64) - last.troops),
-        _runs(changed, frame.owner.ravel()[changed], frame.owner.shape[1]),
-        _pool_changes(_pools_of(frame) - _pools_of(last)),
-    ]
-
-
-def _launches(frame: Frame) -> list[Ints]:
-    """Return how many launches came before ``frame``, and for each the ticks since then, and what it was."""
-    launches = np.zeros((0, 4), np.int64) if frame.launches is None else frame.launches.astype(np.int64)
-    return [np.array([len(launches)]), (launches * (-1, 1, 1, 1) + (frame.tick, 0, 0, 0)).ravel()]
 
 
 def _deaths(frame: Frame, last: Frame) -> Ints:

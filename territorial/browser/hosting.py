@@ -40,7 +40,6 @@ from territorial.replay.recorded import SUFFIX, checked_names
 
 DEFAULT_PACE = 20
 DEFAULT_LEVEL = "easy"
-PERSON = "person"
 
 Entrant = Player | type[PythonBot]
 """A player, or the class of a bot that can be made without arguments."""
@@ -371,7 +370,7 @@ class Hosting:
     def _name(self) -> str:
         """What the person is called."""
         with _blamed_on("name", ValueError):
-            return PERSON if self.name is None else person_name(self.name)
+            return "person" if self.name is None else person_name(self.name)
 
     def _player(self, name: str, asked: Entrant) -> Seat | ActingPolicy:
         """Return the player that the field ``name`` has: a policy, or a bot as seats take it."""

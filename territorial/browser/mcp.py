@@ -138,19 +138,18 @@ class Client:
             if request is None:  # a notification; none of them changes anything
                 return
             if self._is_greeted and method == "tools/call":
-                self._keep(request, params.get("name"), params.get("arguments", {}))
+                tool, fields = params.get("name"), params.get("arguments", {})
+                if not isinstance(tool, str) or tool not in _FIELDS or not isinstance(fields, dict):
+                    wanted = f"name must be one of {', '.join(_FIELDS)}, and arguments an object"
+                    asked = f"there is no tool {shown(tool)} for {shown(fields)}"
+                    raise RequestError(WRONG_PARAMS, f"{asked}; {wanted}")
+                self.calls.append((request, tool, fields))
+                self.wake()
             else:
                 self.send(request, result=self._result(method, params))
         except RequestError as error:
             code, reason = error.args
             self.send(request, error={"code": code, "message": reason})
-
-    def _keep(self, request: int | str, tool: Any, fields: Any) -> None:
-        if not isinstance(tool, str) or tool not in _FIELDS or not isinstance(fields, dict):
-            wanted = f"name must be one of {', '.join(_FIELDS)}, and arguments an object"
-            raise RequestError(WRONG_PARAMS, f"there is no tool {shown(tool)} for {shown(fields)}; {wanted}")
-        self.calls.append((request, tool, fields))
-        self.wake()
 
     def _result(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         if method == "ping":

@@ -11,7 +11,7 @@ import json
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,36 +30,6 @@ LINE = 64
 """Bytes: every array begins at a line of the cache."""
 LIBRARY = FOLDER / "web.wasm"
 Array = npt.NDArray[Any]
-
-
-class Place(NamedTuple):
-    """An array of the image.
-
-    Args:
-        at: its address.
-        dtype: as numpy writes it, such as "int64".
-        shape: its shape.
-
-    """
-
-    at: int
-    dtype: str
-    shape: tuple[int, ...]
-
-
-class Image(NamedTuple):
-    """A game in memory.
-
-    Args:
-        description: what a page has to know, as values that JSON has: the ``size`` of memory; ``arrays`` by
-            name, as ``Place``; ``calls`` by kernel, with the ``symbol`` to call and the address of its
-            ``words``; ``entries``, the symbols of those that kernels call by address; ``has_networks``.
-        memory: the bytes from BASE on.
-
-    """
-
-    description: dict[str, Any]
-    memory: bytes
 
 
 class _Memory:
@@ -89,12 +59,12 @@ class _Memory:
             return self._places[self._starts[block]] + here - self._starts[block]
         return 0 if here in self._empty else here
 
-    def place_of(self, array: Array) -> Place:
-        """Return where an array is that is in the image, or a part of one, without gaps."""
+    def place_of(self, array: Array) -> dict[str, Any]:
+        """Return the address, dtype and shape of an array in the image, or a part of one, without gaps."""
         at = self.moved(array.ctypes.data)
         if at == array.ctypes.data or not array.flags.c_contiguous:
             raise ValueError(f"an array of shape {array.shape} is not in the image")
-        return Place(at, str(array.dtype), array.shape)
+        return {"at": at, "dtype": str(array.dtype), "shape": array.shape}
 
     def bytes(self, addressed: Sequence[Array], cleared: Array) -> bytes:
         """Return the image: `addressed` arrays have its addresses in it, and `cleared` has zeros."""
@@ -127,10 +97,14 @@ def _words_of(values: tuple[Any, ...]) -> tuple[list[int | str], Array]:
     return signature, np.array([*words, 0, 0], np.int64)
 
 
-def image_of(game: VecGame) -> Image:
+def image_of(game: VecGame) -> tuple[dict[str, Any], bytes]:
     """Return the memory of a batch of one game, as it stands, with all players that it has had.
 
-    ValueError if the library has no kernels for it.
+    It is what a page has to know, as values that JSON has, and the bytes from BASE on. A page has to know the
+    ``size`` of memory; ``arrays`` by name, each with the address that it is ``at``, its ``dtype`` as numpy
+    writes it, such as "int64", and its ``shape``; ``calls`` by kernel, with the ``symbol`` to call and the
+    address of its ``words``; ``entries``, the symbols of those that kernels call by address;
+    ``has_networks``. ValueError if the library has no kernels for the game.
     """
     batch = game._calls.batch(0)
     bound, codes = BoundArguments(batch), np.full(game.config.num_players + 1, -1)
@@ -161,15 +135,15 @@ def image_of(game: VecGame) -> Image:
     description = {
         "base": BASE,
         "size": memory.size,
-        "arrays": {name: memory.place_of(array)._asdict() for name, array in named.items()},
+        "arrays": {name: memory.place_of(array) for name, array in named.items()},
         "entries": [_symbols()[name, signatures[name]] for name in ("reset_game", "ask_networks")],
         "calls": {
-            name: {"symbol": _symbols()[name, signatures[name]], "words": memory.place_of(placed).at}
+            name: {"symbol": _symbols()[name, signatures[name]], "words": memory.place_of(placed)["at"]}
             for name, placed in words.items()
         },
         "has_networks": bool(networks),
     }
-    return Image(description, memory.bytes(addressed, batch.entries))
+    return description, memory.bytes(addressed, batch.entries)
 
 
 @cache

@@ -1,9 +1,10 @@
-"""Panels of the play page: advice and agent view."""
+"""Panels of the pages, advice and agent view: of a game that is played, and of one that is watched."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterable
+import threading
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -20,7 +21,8 @@ from territorial.decode.numpy import NumpyDecoder
 from territorial.engine.forecast import saved_without_players
 from territorial.engine.seats import CustomBot, Seat
 from territorial.engine.vec_game import VecGame, new_copy
-from territorial.evaluation.players import ActingPolicy, StochasticPolicy
+from territorial.evaluation.players import ActingPolicy, StochasticPolicy, in_games
+from territorial.evaluation.schedule import CHAMPION
 from territorial.observation.action_encoding import (
     HOW_MUCH,
     WHAT,
@@ -29,6 +31,8 @@ from territorial.observation.action_encoding import (
 )
 from territorial.observation.action_encoding import NO_TARGET as HOLDS
 from territorial.observation.pair_columns import OWN, pair_columns
+from territorial.replay import Replay
+from territorial.replay.branch import DRIVEN, player_of
 
 LOGIT_UNIT = TEMPERATURE_UNIT * POWERS_UNIT // LOGIT_PARTS
 """Of the logits of a network: at temperature 1, what has one that is higher by this is twice as likely."""
@@ -38,26 +42,29 @@ Choose = Callable[[VecGame], npt.ArrayLike]
 
 
 class Option(NamedTuple):
-    """Something that a player may do."""
+    """Something that a player may do.
+
+    Args:
+        owner: owner code of the target, 0 free land; -1: holds.
+        part: how likely that is, 0 to 1.
+        fraction: 1024ths of the balance that would be sent, the likeliest; 0: holds.
+
+    """
 
     owner: int
-    """Owner code of the target, 0 free land; -1: holds."""
     part: float
-    """How likely that is, 0 to 1."""
     fraction: int
-    """1024ths of the balance that would be sent, the likeliest; 0: holds."""
 
 
-Advise = Callable[[VecGame], list[Option]]
-"""``advise(game)`` returns what a player may do on a seat, the likeliest first."""
-
-
-def advice_of(player: CustomBot | Seat | ActingPolicy, game: VecGame, seat: int, seed: int) -> Advise:
+def advice_of(
+    player: CustomBot | Seat | ActingPolicy, game: VecGame, seat: int, seed: int
+) -> Callable[[VecGame], list[Option]]:
     """Return a function that computes the moves of ``player`` on ``seat`` of game 0 of ``game``.
 
-    Networks tell how likely all that they may do is, as at temperature 1, and so do policies that are
-    ``StochasticPolicy``. All others tell the one thing that they would do; bots as if they had just sat down.
-    ``game`` is not changed. ``seed`` is of all that policies draw.
+    It gives what the player may do there, the likeliest first. Networks tell how likely all that they may do
+    is, as at temperature 1, and so do policies that are ``StochasticPolicy``. All others tell the one thing
+    that they would do; bots as if they had just sat down. ``game`` is not changed. ``seed`` is of all that
+    policies draw.
     """
     if isinstance(player, Network):
         return partial(_network_advises, player, make_network_scratch(), seat)
@@ -117,10 +124,6 @@ def _likeliest_first(owners: Any, parts: Any, fractions: Iterable[int]) -> list[
     return sorted((option for option in found if option.part), key=lambda option: -option.part)
 
 
-KINDS, FIELDS = ("own", "free", "others", "blocked"), ("troops a cell", "attacked")
-"""The semantic planes of one frame, as docs/observation.md has them under "Other forms"."""
-DIGITS = 3
-
 Look = Callable[[VecGame], Any]
 """``look(game)`` returns what a panel shows of the game as it stands, as values that JSON has."""
 
@@ -159,7 +162,7 @@ def agent_view(game: VecGame, seat: int) -> Look:
 
 
 def _named(columns: Any, numbers: Any) -> list[tuple[str, Any]]:
-    rounded = np.round(numbers.astype(np.float64), DIGITS).tolist()
+    rounded = np.round(numbers.astype(np.float64), 3).tolist()
     return [(column.name, number) for column, number in zip(columns, rounded, strict=True)]
 
 
@@ -167,9 +170,63 @@ def _planes(game: VecGame, seat: int) -> dict[str, Any]:
     seen = game.observations
     pooled = NumpyDecoder(game.layout, game.config).pooled(seen.planes, [seat], seen.players, seen.borders)[0]
     levels = np.round(255 * np.clip(pooled, 0, 1)).astype(np.uint8)
+    allies = ("allies",) if game.layout.teams else ()
     return {
-        "names": (*KINDS, *(("allies",) if game.layout.teams else ()), *FIELDS),
+        # The semantic planes of one frame, as docs/observation.md has them under "Other forms".
+        "names": ("own", "free", "others", "blocked", *allies, "troops a cell", "attacked"),
         "height": levels.shape[1],
         "width": levels.shape[2],
         "data": [base64.b64encode(level.tobytes()).decode() for level in levels],
     }
+
+
+# ---- moments of a watched game ---------------------------------------------------------------------------
+
+ADVICE, AGENT_VIEW = "advice", "agent_view"
+
+
+class Moments:
+    """Looks at the seats of a game at its decisions, one request after the other.
+
+    Args:
+        replay: returns the game as far as it has been played. It is called under ``lock``, which whoever
+            plays the game on holds meanwhile.
+        players: by recorded names, the players that the library does not have.
+
+    """
+
+    def __init__(self, replay: Callable[[], Replay], players: Mapping[str, Seat] | None = None) -> None:
+        self.lock = threading.Lock()
+        self.replay, self.players = replay, players or {}
+
+    def look(self, tick: int, seat: int, panel: str) -> Any:
+        """Return what a panel, ADVICE or AGENT_VIEW, shows of ``seat`` at ``tick``, as values that JSON has.
+
+        ADVICE has the ``name`` of the seat's player, or of the champion where it is not at hand, the
+        ``options`` that it has, the likeliest first, and the ``forecast`` of the likeliest attack; None if
+        there is none. None instead of all if the seat has nothing to decide. ValueError for a seat or tick
+        that the game does not have.
+        """
+        with self.lock:
+            replay = self.replay()
+            game = replay.seek(tick)
+            if not 1 <= seat <= replay.config.num_players:
+                raise ValueError(f"seat is {seat}; the game has the seats 1 to {replay.config.num_players}")
+            if game.state.over[0] or not game.state.alive[0, seat]:
+                return None
+            if panel == AGENT_VIEW:
+                return agent_view(game, seat)(game)
+            return self._advice(game, seat, replay.players_at(tick)[seat - 1], replay.seed)
+
+    def _advice(self, game: VecGame, seat: int, name: str, seed: int) -> dict[str, Any]:
+        player = player_of(name, self.players)
+        if player is None or player in DRIVEN:
+            name, player = CHAMPION, CHAMPION
+        options = advice_of(in_games(player), game, seat, seed)(game)
+        enemies = (one for one in options if one.owner != HOLDS and not is_ally(game, seat)[one.owner])
+        launch = next(enemies, None)
+        forecast = None
+        if launch is not None:
+            foreseen = game.forecasts(0, seat, launch.owner, launch.fraction)
+            forecast = {"fraction": launch.fraction, **foreseen}
+        return {"name": name, "options": [option._asdict() for option in options], "forecast": forecast}

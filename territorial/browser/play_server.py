@@ -77,7 +77,9 @@ class PlayHandler(PageHandler):
 
     def do_POST(self) -> None:  # noqa: N802 (the name it has there)
         """Let the session do a command."""
-        body = self._body()
+        lengths = self.headers.get_all("Content-Length", [])
+        length = whole_number_in(lengths[0], 0, sys.maxsize) if len(lengths) == 1 else None
+        body = None if length is None else self.rfile.read(min(length, MOST_READ))
         name = self._name()
         if name is None:
             return
@@ -110,12 +112,6 @@ class PlayHandler(PageHandler):
             return None
         self.server.admit(self.connection)
         return name
-
-    def _body(self) -> bytes | None:
-        """Return the body, of which a part is read where it is too long; None without a length."""
-        lengths = self.headers.get_all("Content-Length", [])
-        length = whole_number_in(lengths[0], 0, sys.maxsize) if len(lengths) == 1 else None
-        return None if length is None else self.rfile.read(min(length, MOST_READ))
 
     def _send_situations(self) -> None:
         """Send the situation now, and each that follows; the game is played as long as a page reads them."""

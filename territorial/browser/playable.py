@@ -9,7 +9,6 @@ import base64
 import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from types import MappingProxyType
 from typing import Any, get_args
 
 from territorial.bots import RESERVED_NAMES, PythonBot
@@ -28,18 +27,16 @@ from territorial.replay import Replay
 from territorial.replay.branch import DRIVEN, play_to_tick, player_of
 from territorial.replay.file_format import unpack
 
-NO_LINE_UPS: Mapping[str, Sequence[Seat]] = MappingProxyType({})
-
 
 def playable(
-    replay: Replay, given: Mapping[str, Seat], line_ups: Mapping[str, Sequence[Seat]] = NO_LINE_UPS
+    replay: Replay, given: Mapping[str, Seat], line_ups: Mapping[str, Sequence[Seat]] | None = None
 ) -> dict[str, Any]:
     """Return the engine, the game at tick 0 and its players, as values that JSON has.
 
     ``given``: by recorded names, styles and networks that the library does not have. Other players that it
     does not have, and those that were driven from outside, make their recorded launches again. ``line_ups``:
-    by names of your own, the players of further games on the same map. ValueError where the package has no
-    library for pages.
+    by names of your own, the players of further games on the same map; None: there are none. ValueError where
+    the package has no library for pages.
     """
     bots = {name: bot for name, bot in given.items() if not isinstance(bot, PythonBot)}
     game, sitting, repeat = play_to_tick(replay, 0, bots)
@@ -49,20 +46,28 @@ def playable(
         code = _code_of(repeat if player in (None, *DRIVEN) else player, game)
         changes.append({"tick": change.tick, "seat": change.seat, "code": code, "name": change.name})
     codes = {"page": _code_of(repeat, game), "champion": _code_of(CHAMPION, game)}
-    further = {name: _line_up(seats, game) for name, seats in line_ups.items()}
+    further = {name: _line_up(seats, game) for name, seats in (line_ups or {}).items()}
     game.restore(0, start)
     driven = [seat for seat, one in enumerate(sitting, start=1) if one in (None, *DRIVEN)]
     game.change_seats(0, dict.fromkeys(driven, repeat))
     description, memory = image_of(game)
+    custom = enumerate(game._players.bot_names, start=FIRST_CUSTOM_CODE)
+    films = {
+        terrain: film_header(replay.config, replay.names, "", terrain=terrain, teams=replay.teams)
+        for terrain in get_args(Terrain)
+    }
     return {
         **description,
         **rules_of(replay.config),
         "template": replay_template(replay),
         "codes": {**codes, "champion_name": CHAMPION, "interval": INTERVAL},
         "changes": changes,
-        "bots": _codes_by_name(game),
+        "bots": {name: code for code, name in (*enumerate(SEAT_NAMES), *custom) if name not in DRIVEN},
         "troops": {name: int(starting_troops([name], replay.config)[0]) for name in sorted(RESERVED_NAMES)},
-        "looks": {terrain: _look(replay, terrain) for terrain in get_args(Terrain)},
+        "looks": {
+            terrain: {name: header[name] for name in ("colors", "border_colors")}
+            for terrain, header in films.items()
+        },
         "line_ups": further,
         "library": _packed(LIBRARY.read_bytes()),
         "memory": _packed(memory),
@@ -73,19 +78,6 @@ def _code_of(player: Seat, game: VecGame) -> int:
     """Return the code of a player in ``game``, in which it takes seat 1."""
     game.change_seats(0, {1: player})
     return int(view(game.blocks, "seats")[0, 1])
-
-
-def _codes_by_name(game: VecGame) -> dict[str, int]:
-    """Return the codes of all bots that can sit down in ``game``, by their recorded names."""
-    custom = enumerate(game._players.bot_names, start=FIRST_CUSTOM_CODE)
-    library = enumerate(SEAT_NAMES)
-    return {name: code for code, name in (*library, *custom) if name not in DRIVEN}
-
-
-def _look(replay: Replay, terrain: Terrain) -> dict[str, Any]:
-    """Return the colours of films of the players of ``replay`` on maps with this terrain."""
-    header = film_header(replay.config, replay.names, "", terrain=terrain, teams=replay.teams)
-    return {name: header[name] for name in ("colors", "border_colors")}
 
 
 def _line_up(seats: Sequence[Seat], game: VecGame) -> dict[str, Any]:

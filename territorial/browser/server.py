@@ -325,16 +325,14 @@ class PageHandler(BaseHTTPRequestHandler):
             asked = MOMENT.fullmatch(self.path)
             if asked is None or self.server.look is None:
                 self.send(self.path, {"/": self.send_page, "/film": self.send_film})
+                return
+            try:
+                shown = self.server.look(int(asked[1]), int(asked[2]), asked[3])
+                content = json.dumps(shown, separators=(",", ":")).encode()
+            except ValueError as error:
+                self.send_error(HTTPStatus.NOT_FOUND, explain=str(error))
             else:
-                self._send_moment(self.server.look, int(asked[1]), int(asked[2]), asked[3])
-
-    def _send_moment(self, look: Look, tick: int, seat: int, panel: str) -> None:
-        try:
-            content = json.dumps(look(tick, seat, panel), separators=(",", ":")).encode()
-        except ValueError as error:
-            self.send_error(HTTPStatus.NOT_FOUND, explain=str(error))
-        else:
-            self.send_content("application/json", [content], len(content))
+                self.send_content("application/json", [content], len(content))
 
     def names_server(self) -> bool:
         """Return whether the request names this very server; if not, it is refused."""

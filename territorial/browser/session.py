@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.bots import PythonBot
-from territorial.browser.commands import STEP, PlayerCommand, Wish, WishError
+from territorial.browser.commands import STEP, PlayerCommand, TakeOver, Wish, WishError
 from territorial.browser.film import show, write_film
 from territorial.browser.mcp import ModelBot
 from territorial.browser.panels import Choose, Look
@@ -51,19 +51,12 @@ class Person:
         self.has_decided = self.has_resigned = False
         self.costliest: CostlyLaunch | None = None  # of its launches, once that has been found out
 
-    def decide(self, command: PlayerCommand) -> None:
-        """Take the decision to launch or to hold in the place of the one before, or to resign."""
-        self.queued = command if command.do == "launch" else None
-        self.has_decided, self.has_resigned = True, command.do == "resign"
-
     @property
     def decides(self) -> bool:
         """Whether there are decisions to make."""
         return self.now.is_alive and not self.now.is_over and not self.has_resigned
 
 
-NEVER = -1
-"""The tick of what has not been shown yet."""
 ANSWER_SECONDS = 5
 """After these a command that has not begun is refused: the bots of the game take too long."""
 ENDED = "the session has ended"
@@ -140,6 +133,11 @@ class Session:
         pace: ticks a second; None: the game waits for each decision of the person.
         is_paused: whether the first game is paused as it begins.
 
+    Attributes:
+        situations: what the pages are told, as JSON.
+        save_error: what kept the replay from being saved, the last time.
+        replays: up to which tick the replays of all games have been written, by file.
+
     """
 
     person: Person  # of the game that is played now
@@ -149,11 +147,8 @@ class Session:
     ) -> None:
         self.film = Feed()
         self.situations = Feed(has_newest_alone=True)
-        """What the pages are told, as JSON."""
         self.save_error: OSError | None = None
-        """What kept the replay from being saved, the last time."""
         self.replays = dict[Path, int]()
-        """Up to which tick the replays of all games have been written, by file."""
         self._make, self._pace, self._is_paused = make, pace, is_paused
         self._recorder: Recorder | None = None
         self._inbox = queue.SimpleQueue[_Pending | None]()
@@ -329,18 +324,9 @@ class Session:
     def _publish(self) -> None:
         """Send the situation to all pages."""
         self._told = self._aside
-        self.situations.append(json.dumps(self._situation(), separators=(",", ":")).encode())
-
-    @property
-    def _aside(self) -> tuple[int, CostlyLaunch | None]:
-        """What changes while the game stands: the number of pages, and the costliest launch."""
-        return max(1, self._pages), self.person.costliest
-
-    def _situation(self) -> dict[str, Any]:
-        """Return the situation that the pages show."""
         person, save, wait = self.person, self.table.save, self._wait()
         now, queued, (pages, costliest) = person.now, person.queued, self._aside
-        return now._asdict() | {
+        situation = now._asdict() | {
             "number": self.situations.count + 1,
             "seat": person.seat,
             "title": self.table.title,
@@ -358,6 +344,12 @@ class Session:
             "replay": str(save.absolute()) if save in self.replays else None,
             "panels": self._contents(),
         }
+        self.situations.append(json.dumps(situation, separators=(",", ":")).encode())
+
+    @property
+    def _aside(self) -> tuple[int, CostlyLaunch | None]:
+        """What changes while the game stands: the number of pages, and the costliest launch."""
+        return max(1, self._pages), self.person.costliest
 
     @property
     def _card(self) -> Mapping[str, Any] | None:
@@ -426,9 +418,10 @@ class Session:
             person.aim = command if command.do == "aim" else person.aim
             person.open.pop(command.panel, None)
             if command.is_on:
-                person.open[command.panel] = NEVER, None
+                person.open[command.panel] = -1, None  # nothing has been shown yet
         elif command.do == "launch" or command.do == "hold" or command.do == "resign":
-            person.decide(command)
+            person.queued = command if command.do == "launch" else None
+            person.has_decided, person.has_resigned = True, command.do == "resign"
             if command.do == "resign":
                 self._save()
         elif command.do == "new" or command.do == "take_over":
@@ -441,9 +434,9 @@ class Session:
         self._save()
         if self.save_error is not None:
             raise RefusedError(f"the replay cannot be written: {self.save_error}")
-        wish: Wish | Branch | None = command.wish
-        if command.take_over is not None and self._recorder is not None:
-            wish = Branch(self._recorder.replay(), *command.take_over)
+        wish: Any = command.wish
+        if isinstance(wish, TakeOver) and self._recorder is not None:
+            wish = Branch(self._recorder.replay(), *wish)
         self._begin(self._make(wish))
 
     # ---- the end -------------------------------------------------------------------------------------

@@ -13,51 +13,68 @@ from territorial.typing import Bools
 
 
 class AttackOption(NamedTuple):
-    """An owner that the player has a front with."""
+    """An owner that the player has a front with.
+
+    Args:
+        owner: owner code, 0 free land.
+        cells: size of the front.
+        least: troops that a launch comes to at least, however small its fraction.
+        reason: why a launch is not legal; empty if it is.
+
+    """
 
     owner: int
-    """Owner code, 0 free land."""
     cells: int
-    """Size of the front."""
     least: int
-    """Troops that a launch comes to at least, however small its fraction."""
     reason: str
-    """Why a launch is not legal; empty if it is."""
 
 
 class Ally(NamedTuple):
-    """A living player of the player's own team."""
+    """A living player of the player's own team.
+
+    Args:
+        owner: its seat.
+        attackers: troops in the field against it.
+        reason: why a donation is not legal; empty if it is.
+
+    """
 
     owner: int
-    """Its seat."""
     attackers: int
-    """Troops in the field against it."""
     reason: str
-    """Why a donation is not legal; empty if it is."""
 
 
 class Situation(NamedTuple):
-    """The game as one player sees it between two decisions; troops are whole numbers."""
+    """The game as one player sees it between two decisions; troops are whole numbers.
+
+    Args:
+        tick: of the game.
+        is_alive: whether the player is.
+        is_over: whether the game is.
+        place: the player's place, once it is known; 1 is the best.
+        land: of the player, in cells.
+        troops: of the player at home.
+        amounts: by number of a fraction, (10,): the troops that a launch comes to, if no more are needed.
+        openings: those that are legal first, then by size of the front.
+        attacks: owner code and troops of the player's pools, the largest first.
+        attackers: seat and troops of the pools against the player, the largest first.
+        allies: those that live, the most attacked first; empty in games without teams.
+        earnings: what ``earnings_of`` returns; empty for a spectator.
+
+    """
 
     tick: int
     is_alive: bool
     is_over: bool
     place: float | None
-    """The player's place, once it is known; 1 is the best."""
     land: int
     troops: int
     amounts: list[int]
-    """By number of a fraction, (10,): the troops that a launch comes to, if no more are needed."""
     openings: list[AttackOption]
-    """Those that are legal first, then by size of the front."""
     attacks: list[tuple[int, int]]
-    """Owner code and troops of the player's pools, the largest first."""
     attackers: list[tuple[int, int]]
-    """Seat and troops of the pools against the player, the largest first."""
     allies: list[Ally]
-    """Those that live, the most attacked first; empty in games without teams."""
     earnings: dict[str, int]
-    """What ``earnings_of`` returns; empty for a spectator."""
 
 
 def situation_of(game: VecGame, seat: int) -> Situation:

@@ -25,47 +25,46 @@ from territorial.files.png import png_file
 from territorial.render.games import render_game
 from territorial.replay import Replay
 
-SCRIPTS = (
-    "film.js",
-    "colors.js",
-    "density.js",
-    "board.js",
-    "labels.js",
-    "attacks.js",
-    "gifts.js",
-    "overlay.js",
-    "tip.js",
-    "standings.js",
-    "facts.js",
-    "charts.js",
-    "events.js",
-    "timeline.js",
-    "launches.js",
-    "share.js",
-    "page.js",
-    "controls.js",
-)
-"""In the order in which they need each other."""
-WATCH_SCRIPTS = ("advice.js", "agent_view.js", "moment.js")
-"""What comes after them in a page that shows a game."""
-PLAY_SCRIPTS = (
-    "connection.js",
-    "outlines.js",
-    "advice.js",
-    "agent_view.js",
-    "forecast.js",
-    "income.js",
-    "feed.js",
-    "shares.js",
-    "start.js",
-    "ending.js",
-    "play.js",
-)
-"""What comes after them in a page that plays a seat."""
-SERVED_SCRIPTS = ("served.js",)
-"""And in one whose game a server plays."""
-LOCAL_SCRIPTS = ("engine.js", "situation.js", "replay_file.js", "local.js", "drop.js")
-"""And in one that plays its game by itself."""
+SCRIPTS = {
+    "": (
+        "film.js",
+        "colors.js",
+        "density.js",
+        "board.js",
+        "labels.js",
+        "attacks.js",
+        "gifts.js",
+        "overlay.js",
+        "tip.js",
+        "standings.js",
+        "facts.js",
+        "charts.js",
+        "events.js",
+        "timeline.js",
+        "launches.js",
+        "share.js",
+        "page.js",
+        "controls.js",
+    ),
+    "watch": ("advice.js", "agent_view.js", "moment.js"),
+    "play": (
+        "connection.js",
+        "outlines.js",
+        "advice.js",
+        "agent_view.js",
+        "forecast.js",
+        "income.js",
+        "feed.js",
+        "shares.js",
+        "start.js",
+        "ending.js",
+        "play.js",
+    ),
+    "served": ("served.js",),
+    "local": ("engine.js", "situation.js", "replay_file.js", "local.js", "drop.js"),
+}
+"""Those of all pages, of one that shows a game, of one that plays a seat, of one whose game a server plays,
+and of one that plays its game by itself; in the order in which they need each other."""
 
 
 def page(film: bytes = b"", *, is_played: bool = False, engine: Mapping[str, Any] | None = None) -> bytes:
@@ -75,17 +74,16 @@ def page(film: bytes = b"", *, is_played: bool = False, engine: Mapping[str, Any
     page plays a seat of the game too, and asks for ``seat`` and ``act`` there (``play_server``). ``engine``:
     what ``playable`` returns, by which the page plays on from any moment by itself; default None: it cannot.
     """
-    plays = is_played or engine is not None
-    scripts = [*SCRIPTS, *(() if is_played else WATCH_SCRIPTS)]
-    scripts += [*(PLAY_SCRIPTS if plays else ()), *(SERVED_SCRIPTS if is_played else ())]
-    scripts += LOCAL_SCRIPTS if engine is not None else ()
+    is_local, plays = engine is not None, is_played or engine is not None
+    does = {"": True, "watch": not is_played, "play": plays, "served": is_played, "local": is_local}
+    scripts = dict.fromkeys(name for kind, is_so in does.items() if is_so for name in SCRIPTS[kind])
     style = _part("page.css") + (_part("play.css") if plays else "")
-    script = "\n".join(_part(name) for name in dict.fromkeys(scripts))
+    script = "\n".join(map(_part, scripts))
     parts = [*(["play.html"] if plays else []), *([] if is_played else ["watch.html"]), "agent_view.html"]
     text = _part("page.html")
     for mark, content in (
         ("@PANELS@", "".join(_part(name) for name in parts)),
-        ("@POLICY@", _policy(style, script, "'none'" if film else "'self'", compiles=engine is not None)),
+        ("@POLICY@", _policy(style, script, "'none'" if film else "'self'", compiles=is_local)),
         ("@STYLE@", style),
         ("@SCRIPT@", script),
         ("@FILM@", base64.b64encode(film).decode()),

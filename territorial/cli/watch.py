@@ -8,7 +8,7 @@ from typing import Any
 
 from territorial.browser.film import Show, write_film
 from territorial.browser.hosting import begin
-from territorial.browser.moments import Moments
+from territorial.browser.panels import Moments
 from territorial.browser.server import Feed, PageServer, Serving
 from territorial.browser.web import page
 from territorial.cli import options
@@ -158,7 +158,7 @@ def _serve(parsed: argparse.Namespace, make: Make) -> int:
             if piece is None or not film.append(piece):
                 return
 
-    def look(tick: int, seat: int, panel: str) -> dict[str, Any] | None:
+    def look(tick: int, seat: int, panel: str) -> Any:
         if not begun.done():
             raise ValueError("the game has not begun")
         return begun.result().look(tick, seat, panel)

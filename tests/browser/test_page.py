@@ -10,7 +10,7 @@ import pytest
 
 from territorial.browser.film import LARGEST_TROOPS, film_header, write_film
 from territorial.browser.film import show as film_show
-from territorial.browser.moments import Moments
+from territorial.browser.panels import Moments
 from territorial.browser.server import Feed
 from territorial.browser.web import write_page
 from territorial.render import owner_colors, render_board

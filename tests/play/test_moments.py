@@ -8,8 +8,7 @@ import pytest
 import territorial
 from territorial import Recorder
 from territorial.bots import Network
-from territorial.browser.moments import ADVICE, AGENT_VIEW, Moments
-from territorial.browser.panels import agent_view
+from territorial.browser.panels import ADVICE, AGENT_VIEW, Moments, agent_view
 from tests.bots.networks import TRAINED
 from tests.episodes import begun
 from tests.replay.support import random_actions, recorded_game

@@ -7,7 +7,7 @@ import pytest
 
 import territorial
 from territorial.bots import Network, PythonBot
-from territorial.browser.panels import FIELDS, HOLDS, KINDS, advice_of, agent_view
+from territorial.browser.panels import HOLDS, advice_of, agent_view
 from territorial.constants import FRACTIONS
 from territorial.decode.numpy import NumpyDecoder
 from territorial.observation.action_encoding import action_owners, owner_of_target
@@ -58,8 +58,9 @@ def test_its_planes_are_the_pooled_ones(seen_game):
     wanted = NumpyDecoder(game.layout, SEEN_CONFIG).pooled(
         seen.planes, [SEEN_SEAT], seen.players, seen.borders
     )[0]
-    assert (planes["names"], planes["height"], planes["width"]) == ((*KINDS, *FIELDS), 5, 7)
-    assert len(planes["data"]) == len(KINDS + FIELDS) == len(wanted)
+    names = ("own", "free", "others", "blocked", "troops a cell", "attacked")
+    assert (planes["names"], planes["height"], planes["width"]) == (names, 5, 7)
+    assert len(planes["data"]) == len(names) == len(wanted)
     for data, plane in zip(planes["data"], wanted, strict=True):
         levels = np.frombuffer(base64.b64decode(data), np.uint8).reshape(5, 7)
         np.testing.assert_allclose(levels / 255, np.clip(plane, 0, 1), atol=0.5 / 255 + 1e-6)

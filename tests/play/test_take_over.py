@@ -52,7 +52,7 @@ def test_a_game_goes_on_from_a_moment_of_itself_and_of_its_branch(tmp_path, monk
         first = last_replay(session)
         files = set(session.replays)
         for tick, seat in ((50, 1), (70, 3)):
-            assert session.submit(PlayerCommand("take_over", take_over=TakeOver(tick, seat)))
+            assert session.submit(PlayerCommand("take_over", wish=TakeOver(tick, seat)))
             with session.page_open():  # that of the next page
                 report = now(session)
                 assert (report["tick"], report["seat"], report["is_alive"]) == (tick, seat, True)
@@ -95,7 +95,7 @@ def test_a_spectator_takes_over_a_seat(tmp_path, monkeypatch):
     with hosted_of(config=CONFIG, seed=3, level="easy", spectate=True) as session:
         wait_for(lambda: now(session)["is_over"])
         assert now(session)["costliest"] is None
-        session.submit(PlayerCommand("take_over", take_over=TakeOver(50, 2)))
+        session.submit(PlayerCommand("take_over", wish=TakeOver(50, 2)))
         with session.page_open():
             assert (now(session)["tick"], now(session)["seat"]) == (50, 2)
             play_on(session, 30)
@@ -107,13 +107,13 @@ def test_what_cannot_be_taken_over_is_refused(tmp_path, monkeypatch):
     with hosted_of(config=CONFIG, seed=3, level="easy") as session:
         play_on(session, 50)
         with pytest.raises(RefusedError, match="there is no other game yet"):
-            session.submit(PlayerCommand("take_over", take_over=TakeOver(10, 1)))
+            session.submit(PlayerCommand("take_over", wish=TakeOver(10, 1)))
         session.submit(RESIGN)
         wrong = ((15, 1, "a multiple of 10"), (20, 9, "a seat is 9"), (9_000, 1, "tick is 9000"))
         for tick, seat, message in wrong:
             with pytest.raises(WishError, match=message):
-                session.submit(PlayerCommand("take_over", take_over=TakeOver(tick, seat)))
-        assert session.submit(PlayerCommand("take_over", take_over=TakeOver(20, 1)))
+                session.submit(PlayerCommand("take_over", wish=TakeOver(tick, seat)))
+        assert session.submit(PlayerCommand("take_over", wish=TakeOver(20, 1)))
     for text, message in (
         (b'{"do": "take_over", "tick": -1, "seat": 1}', "tick is -1; it must be"),
         (b'{"do": "take_over", "tick": 10, "seat": 0}', "seat is 0; it must be"),

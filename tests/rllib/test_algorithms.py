@@ -17,7 +17,7 @@ from ray.rllib.algorithms.sac import SACConfig
 from ray.rllib.utils.actor_manager import FaultAwareApply, FaultTolerantActorManager
 
 from rllib_adapters import configure
-from rllib_adapters.algorithms import to_territorial_config
+from rllib_adapters.algorithms import TerritorialIMPALAConfig, TerritorialPPOConfig
 from territorial.league import Group, LineUpDistribution
 from tests.rllib.mixture import LEARNERS, mixed_config
 from tests.rllib.support import SmallModule, env_config, fill
@@ -180,7 +180,7 @@ def algorithm_with(learners, *waiting, config):
 
 
 def test_a_batch_that_one_has_no_room_for_is_dropped_for_all(learners):
-    algorithm, manager = algorithm_with(learners, 0, 1, config=to_territorial_config(IMPALAConfig()))
+    algorithm, manager = algorithm_with(learners, 0, 1, config=TerritorialIMPALAConfig())
     algorithm.config.prepare(algorithm)
     states = [manager._remote_actor_states[i] for i in manager.actor_ids()]
     for sent in (2, 0):
@@ -190,6 +190,6 @@ def test_a_batch_that_one_has_no_room_for_is_dropped_for_all(learners):
 
 
 def test_learners_that_do_not_run_ahead_are_left_alone(learners):
-    algorithm, manager = algorithm_with(learners, 1, 2, config=to_territorial_config(PPOConfig()))
+    algorithm, manager = algorithm_with(learners, 1, 2, config=TerritorialPPOConfig())
     algorithm.config.prepare(algorithm)
     assert manager.foreach_actor_async("update", kwargs=[{}, {}]) == 1

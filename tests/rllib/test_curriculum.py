@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from rllib_adapters.curriculum import env_of, set_env
-from rllib_adapters.envs.env_config import MAIN
-from rllib_adapters.league.control import freeze, league_of
+from rllib_adapters.curriculum import set_env
+from rllib_adapters.envs.env_config import MAIN, EnvConfig
+from rllib_adapters.league.control import freeze
 from rllib_adapters.modules.board import BoardModule
 from territorial import GameConfig
 from territorial.constants import NUM_FRACTIONS
@@ -56,8 +56,8 @@ class Sizeless(Policy):
 
 class SizelessModule(BoardModule):
     @classmethod
-    def assemble(cls, layout, config, hold, **settings):
-        return Sizeless(layout, config, hold_probability=hold)
+    def make_trunk(cls, layout, config):
+        return Sizeless(layout, config)
 
 
 def config_of(module=SizelessModule, runner="batched"):
@@ -95,7 +95,7 @@ def test_map_line_up_decision_interval_and_win_share_change_and_nothing_else_doe
     episodes = runner.sample()
     assert max(episode.env_t for episode in episodes) <= 7
     assert {agent for episode in episodes for agent in episode.agent_ids} == {"player_0"}
-    assert env_of(algorithm).config == HARDER["config"]
+    assert EnvConfig.from_config(algorithm.config.env_config).config == HARDER["config"]
     before = runner.env
     set_env(algorithm, **HARDER)  # all is as it was
     assert runner.env is before
@@ -162,7 +162,8 @@ def test_what_cannot_be_is_refused_and_nothing_has_changed(built, made_with, cha
     algorithm = built(**made_with)
     with pytest.raises((ValueError, TypeError), match=message):
         set_env(algorithm, **changes)
-    assert (env_of(algorithm).config, env_of(algorithm).seats) == (FIRST, SEATS)
+    options = EnvConfig.from_config(algorithm.config.env_config)
+    assert (options.config, options.seats) == (FIRST, SEATS)
 
 
 def test_a_league_with_snapshots_keeps_its_size(ends, tmp_path):
@@ -175,4 +176,4 @@ def test_a_league_with_snapshots_keeps_its_size(ends, tmp_path):
     set_env(algorithm, config=other_map, league=league("snapshot:second"))
     algorithm.train()
     assert algorithm.env_runner.env.game.config == other_map
-    assert league_of(algorithm).to_dict() == league("snapshot:second").to_dict()
+    assert algorithm.config.table.to_dict() == league("snapshot:second").to_dict()

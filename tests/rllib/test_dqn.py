@@ -15,9 +15,8 @@ from ray.rllib.policy.sample_batch import MultiAgentBatch, SampleBatch
 import territorial
 from rllib_adapters import configure, configure_league
 from rllib_adapters.learning.replay import ReplayBuffer
-from rllib_adapters.modules.action_values import QPairModule
 from rllib_adapters.modules.board import settings_of
-from rllib_adapters.modules.pairs import PairModule
+from rllib_adapters.modules.pairs import PairModule, QPairModule
 from territorial import GameConfig
 from territorial.bots import Network
 from territorial.memory.predict import predict

@@ -194,7 +194,7 @@ def test_a_snapshot_acts_as_its_module_did(module, tmp_path):
     from rllib_adapters.league.pool import build_module
 
     config = made("unlike", tmp_path)
-    spec = _spec(config, "main", (module, {}))
+    spec = _spec(config, "main", module, {})
     store, weights = SnapshotStore(tmp_path / "own"), {}
     for i in range(3):
         one = build_module(spec, seen, acts, **spec.model_config)
@@ -283,7 +283,7 @@ BAD = {
         {"rules": kit.rules_of("unlike", shuffle=True)},
         "shuffle is True, but seats have unlike spaces",
     ),
-    "modules": ("unlike", {"modules": {"first": kit.Net}}, "modules are those of first; the learners"),
+    "modules": ("unlike", {"modules": {"first": kit.Net}}, "the modules are first; the learners"),
     "no module": (
         "unlike",
         {"modules": dict.fromkeys(kit.NAMES, dict)},

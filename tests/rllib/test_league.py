@@ -19,7 +19,7 @@ from rllib_adapters.league.callback import (
     league_callback_of,
     league_in,
 )
-from rllib_adapters.league.control import freeze, give_weights, league_of, set_league, weights_of
+from rllib_adapters.league.control import freeze, give_weights, set_league, weights_of
 from rllib_adapters.learning import learners
 from rllib_adapters.sampling import runner
 from territorial.league import (
@@ -75,7 +75,7 @@ def test_games_gates_and_tables_follow_from_iterations(ends, tmp_path, runner):
     np.testing.assert_equal(dict(store.load("main-0")), weights_of(algorithm, "main"))
     for i in range(1, 5):
         algorithm.train()
-        assert league_of(algorithm).to_dict() == league.table().to_dict()
+        assert algorithm.config.table.to_dict() == league.table().to_dict()
         assert f"main-{i}" in league.snapshots
     assert len(league.snapshots) == 3
     assert league.num_games == sum(one["games"] for one in heard) >= 8
@@ -115,7 +115,7 @@ def test_the_league_is_part_of_checkpoints(ends, tmp_path):
         Algorithm.from_checkpoint(path, store=str(tmp_path / "empty"))
     algorithm = ends(Algorithm.from_checkpoint(path, store=str(tmp_path / "moved")))
     league = league_in(algorithm)
-    assert (league.to_bytes().hex(), league_of(algorithm).to_dict()) == (kept, table)
+    assert (league.to_bytes().hex(), algorithm.config.table.to_dict()) == (kept, table)
     algorithm.train()
     assert league.num_games > games
     assert league.steps == {"main": 3}
@@ -175,8 +175,8 @@ def test_trials_of_one_configuration_have_runs_and_folders_of_their_own(ends, tm
         trial("one")
     second.set_state(first.get_state())  # as Tune goes on with a trial, or from a better one
     assert league_in(second).to_bytes() == league_in(first).to_bytes()
-    assert league_of(second).to_dict() == league_of(first).to_dict()
-    assert "patient-1" in league_of(second).names("bot")
+    assert second.config.table.to_dict() == first.config.table.to_dict()
+    assert "patient-1" in second.config.table.names("bot")
     assert SnapshotStore(tmp_path / "two").names() == ["main-0", "main-1"]
     second.train()
     assert [league_in(one).steps for one in (first, second)] == [{"main": 1}, {"main": 2}]

@@ -9,10 +9,10 @@ from ray.rllib.algorithms.appo import APPOConfig
 from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters import configure
-from rllib_adapters.curriculum import env_of, set_env
-from rllib_adapters.envs.env_config import MAIN, POOL
+from rllib_adapters.curriculum import set_env
+from rllib_adapters.envs.env_config import MAIN, POOL, EnvConfig
 from rllib_adapters.league.callback import league_callback_of, league_in
-from rllib_adapters.league.control import league_of, set_league
+from rllib_adapters.league.control import set_league
 from territorial.league import Group, LineUpDistribution, StoreInUseError
 from tests.rllib.support import CONFIG, LEAGUE, SmallModule, fill, league, ppo, small_config
 from tests.rllib.test_league import league_config, small_league
@@ -66,7 +66,7 @@ def test_checkpoints_of_one_league_follow_each_other_in_one_algorithm(run, resto
         restore(algorithm, kept, i)
         league = league_in(algorithm)
         games = league.num_games
-        assert league_of(algorithm).to_dict() == league.table().to_dict()
+        assert algorithm.config.table.to_dict() == league.table().to_dict()
         algorithm.evaluate()
         restore(algorithm, kept, i)
         result = algorithm.train()
@@ -160,8 +160,9 @@ def test_games_and_table_of_a_checkpoint_come_back_into_an_algorithm_that_has_ot
     if runner == "batched":
         set_env(algorithm, config=CONFIG.replace(map="islands"), max_cycles=5)
     algorithm.restore_from_path(path)
-    assert league_of(algorithm).to_dict() == league("bot:banker").to_dict()
-    assert (env_of(algorithm).config, env_of(algorithm).max_cycles) == (CONFIG, 18)
+    assert algorithm.config.table.to_dict() == league("bot:banker").to_dict()
+    options = EnvConfig.from_config(algorithm.config.env_config)
+    assert (options.config, options.max_cycles) == (CONFIG, 18)
     playing = algorithm.env_runner.env.envs[0].unwrapped
     assert (playing.league.to_dict(), playing.options.max_cycles) == (league("bot:banker").to_dict(), 18)
     algorithm.train()
@@ -206,4 +207,4 @@ def test_a_league_that_does_not_fit_changes_nothing(ends, tmp_path):
     algorithm = ends(small_config(store, env={"league": league("bot:banker")}).build_algo())
     with pytest.raises(Exception, match="the new league has snapshots, which RLlib was built without"):
         set_league(algorithm, LEAGUE)
-    assert league_of(algorithm).to_dict() == league("bot:banker").to_dict()
+    assert algorithm.config.table.to_dict() == league("bot:banker").to_dict()

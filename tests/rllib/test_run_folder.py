@@ -129,7 +129,7 @@ def test_a_run_without_a_checkpoint_does_not_begin_again_over_snapshots(tmp_path
 def league_callback(tmp_path):
     """A league_callback of the run "mine" of a new league, in a store that has snapshots of others, too."""
     names = {"main-0": {"run": "mine"}, "main-1": {"run": "another"}, "last": {"step": 3}, "copied": {}}
-    found = LeagueCallback(Training().league(), store_in(tmp_path, **names))
+    found = LeagueCallback(League(Training().league_config()), store_in(tmp_path, **names))
     found.run = "mine"
     return found
 
@@ -170,7 +170,7 @@ def test_learners_do_not_go_back_to_weights_of_another_run(league_callback, monk
 
 
 def test_two_runs_that_begin_in_one_folder_leave_the_snapshots_of_the_first(tmp_path, monkeypatch):
-    monkeypatch.setattr(Run, "_check_budget", lambda *_: pytest.fail("the second run goes on"))
+    monkeypatch.setattr(Run, "_build", lambda *_: pytest.fail("the second run goes on"))
     store = store_in(tmp_path, **{"main-1": {}})
     with only_writer(store.path), pytest.raises(StoreInUseError, match="another run writes to the store"):
         Run(tmp_path, Training())
@@ -193,7 +193,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(cli, "compile_steps", lambda game: None)
     training = Training()
     training.write(tmp_path / RUN_FILE)
-    league = training.league()
+    league = League(training.league_config())
     for step in (1, 2):
         store_in(tmp_path, **{league.freeze("main").name: {"run": "this", "step": step}})
 
@@ -286,9 +286,7 @@ def logged(folder, rows, logged=0):
     log = _Log(folder, logged)
     for number in rows:
         log.add(row(number))
-    size = log.sync()
-    log.close()
-    return size
+    return log.sync()
 
 
 def iterations(folder):
