@@ -76,6 +76,28 @@ BAD = {
         "num_maps is 2; it must be 1 when no map is generated",
     ),
     "deaths that are a number": ({"deaths": 1}, TypeError, "deaths is 1; it must be True or False"),
+    "a reward that there is not": (
+        {"rewards": {"lnad": 1}},
+        ValueError,
+        r"rewards has the part 'lnad' \(did you mean 'land'\?\); the parts are land, placement, ",
+    ),
+    "a weight that is a text": (
+        {"rewards": {"land": "much"}},
+        TypeError,
+        "the weight of 'land' in rewards is 'much'; it must be a finite number",
+    ),
+    "a weight that is not finite": (
+        {"rewards": {"land": float("nan")}},
+        ValueError,
+        "the weight of 'land' in rewards is nan",
+    ),
+    "a weight that is True": (
+        {"rewards": {"land": True}},
+        TypeError,
+        "the weight of 'land' in rewards is True",
+    ),
+    "a reward named twice": ({"rewards": "land,land=2"}, ValueError, "rewards has the part 'land' twice"),
+    "rewards that are a number": ({"rewards": 3}, TypeError, "rewards is 3; it must map parts to weights"),
     "two cadence borders": (
         {"cadence_land": (1, 2)},
         ValueError,
