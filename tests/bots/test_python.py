@@ -8,7 +8,6 @@ import pytest
 import territorial
 from territorial import GameConfig, VecGame, bots
 from territorial.bots import HOLD_ALL, PythonBot, settings
-from territorial.game.formulas import draw
 from tests.bots.support import FACE_TO_FACE
 from tests.engine.support import ROOT, digests, game_on, seat_values
 from tests.episodes import advance, after_steps, begun
@@ -189,15 +188,6 @@ def test_it_sees_the_position_by_the_numbers_of_the_seats():
     assert [seen.fraction([troops]).tolist() for troops in (1, 0, 10_000)] == [[2], [1], [1024]]
     game.step(hold=True)
     assert (looker.seen.games.tolist(), looker.seen.seats.tolist()) == ([0], [2])
-
-
-def test_its_draws_are_those_of_the_engine():
-    game = play(["turtle"] * 8, steps=3)
-    seen = bots.View(game.blocks, CONFIG, np.array([0, 3]), np.array([5, 8]))
-    expected = [
-        int(draw(game.state.seed[k], 7, int(game.state.tick[k]), p * 512 + 300)) for k, p in ((0, 5), (3, 8))
-    ]
-    assert seen.draw(300).tolist() == expected
 
 
 def test_least_compares_fractions_exactly_and_draws_lots_between_equals():

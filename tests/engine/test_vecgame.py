@@ -615,7 +615,7 @@ BAD_BATCHES = {
             GameConfig.for_map(LandMask.from_text("\n".join(["." * 8 + "#" + "." * 8] * 16)), num_players=2)
         ),
         ValueError,
-        "2 regions",
+        r"2 regions, the second beginning at row 0, column 9; .*largest_region\(mask\)",
     ),
     "more spawns than fit on an open map": (
         lambda: VecGame(GameConfig(height=16, width=16, num_players=21, map="open")),
