@@ -81,6 +81,14 @@ REFUSED = [
     ({"seats": ("random",) * 4}, "no seat is called 'agent'"),
     ({"num_players": 1}, "num_players is 1; it must be a whole number from 2"),
     ({"config": "big"}, "config is 'big'"),
+    (
+        {"obs_key": "observations"},
+        "obs_key is 'observations' and obs is 'packed'; this option works only",
+    ),
+    (
+        {"obs": "features", "obs_key": "obs"},
+        "obs_key is 'obs'; it must be one of observation, observations",
+    ),
     ({"zero_copy": 1}, "zero_copy is 1; it must be True or False"),
     ({"launches": "yes"}, "launches is 'yes'; it must be"),
     *(

@@ -140,35 +140,6 @@ def test_episodes_end_with_the_last_agent_that_learns_where_nothing_else_is_said
     assert whole.env_config["end_when"] == EnvConfig().end_when == "game"
 
 
-@pytest.mark.parametrize(
-    ("env", "error", "message"),
-    [
-        ({"config": {"hight": 32}}, TypeError, "hight"),
-        ({"config": 3}, TypeError, "config is 3; it must be a territorial.GameConfig, or its fields"),
-        (
-            {"bots": [3]},
-            TypeError,
-            "bots has the entry 3; it must be a territorial.bots.PythonBot or 'module:Class', a "
-            "territorial.bots.Style or 'style:FILE', or a territorial.bots.Network or 'net:FILE'",
-        ),
-        (
-            {"league": {"groups": [], "shuffle": False, "seats": 3}},
-            ValueError,
-            "a line-up distribution has the field 'seats'; it must",
-        ),
-        (
-            {"height": 32},
-            TypeError,
-            "argument 'height'; .* a field of their config: {'config': {'height': ...}}",
-        ),
-        ({"reward_fn": len}, TypeError, "'reward_fn'; .* {'config': {'rewards': ...}}"),
-    ],
-)
-def test_what_cannot_be_read_is_named(env, error, message):
-    with pytest.raises(error, match=message):
-        EnvConfig.from_config(env)
-
-
 FIELD = LineUpDistribution(
     [Group(3, {"trainable:main": 1, "trainable:third": 0}), Group(3, {"bot:novice": 1})]
 )
