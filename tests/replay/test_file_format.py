@@ -132,7 +132,6 @@ def test_a_game_too_long_for_a_file_is_not_written(replay, monkeypatch):
         replay.to_bytes()
 
 
-LATE, NOBODY = b"\xff" * 4, b"\xff"
 HOSTILE = {
     "no header": (lambda r: file_of(struct.pack("<4I", 0, 0, 0, 0)), "not JSON"),
     "a header that is a list": (lambda r: changed(r, "header", lambda h: [h]), "must be a JSON object"),
