@@ -20,6 +20,7 @@ from territorial.engine.players import ROOM
 from territorial.league import Group, LineUpDistribution, SnapshotStore
 from territorial.nets import PairPolicy
 from tests.bots.networks import description, random_file, random_layers
+from tests.episodes import begun
 from tests.rllib.leagues import add, entries, fill_pairs, network_called, policy_called, table
 from tests.rllib.support import CONFIG, Patient
 
@@ -89,8 +90,7 @@ def test_configure_takes_a_switch(tmp_path):
 def test_a_game_plays_on_with_a_snapshot_that_is_removed(store):
     ends = []
     for removes in (False, True):
-        env = TerritorialBatchEnv(entries(store, "strong", max_cycles=None), 1)
-        env.reset(seed=4)
+        env = begun(TerritorialBatchEnv(entries(store, "strong", max_cycles=None), 1), seed=4)
         env.envs[0].set_league(table("weak"))
         if removes:
             store.remove("strong")
@@ -101,8 +101,7 @@ def test_a_game_plays_on_with_a_snapshot_that_is_removed(store):
 
 
 def test_another_snapshot_of_the_name_is_another_network(store):
-    env = TerritorialBatchEnv(entries(store, "strong", max_cycles=2), 1)
-    env.reset(seed=4)
+    env = begun(TerritorialBatchEnv(entries(store, "strong", max_cycles=2), 1), seed=4)
     before = env.game.seats_of(0)[2]
     env.envs[0].set_league(table("weak"))
     store.remove("strong")
@@ -117,8 +116,7 @@ def test_another_snapshot_of_the_name_is_another_network(store):
 
 def test_nothing_grows_as_many_come_and_go(store):
     """Of hundreds that come and go, a process holds those of the table and what fits the engine's."""
-    env = TerritorialBatchEnv(entries(store, "strong", "weak", max_cycles=2), 2)
-    env.reset(seed=5)
+    env = begun(TerritorialBatchEnv(entries(store, "strong", "weak", max_cycles=2), 2), seed=5)
     about, random = description(candidate_width=16, context_width=16), np.random.default_rng(0)
     for number in range(80):
         name, gone = f"main-{number}", f"main-{number - 2}"

@@ -12,7 +12,7 @@ from rllib_adapters.envs.single import TerritorialMultiAgentEnv, TerritorialTeam
 from territorial import VecGame
 from territorial.engine.batch_arrays import seed_of_episode
 from territorial.league import Group, LineUpDistribution
-from tests.episodes import difference
+from tests.episodes import begun, difference
 from tests.rllib.support import CONFIG, LEAGUE, env_config, league
 
 
@@ -88,8 +88,7 @@ def test_spaces_are_small_when_they_travel():
 
 
 def test_actions_and_leagues_that_do_not_fit_are_refused_by_name():
-    env = TerritorialMultiAgentEnv(env_config(max_cycles=1))
-    env.reset(seed=0)
+    env = begun(TerritorialMultiAgentEnv(env_config(max_cycles=1)), seed=0)
     holding = {agent: np.array([0, 0]) for agent in env.agents}
     with pytest.raises(ValueError, match="no action for 'player_0'"):
         env.step({})
@@ -111,9 +110,7 @@ ACTIONS = np.zeros((GAMES, 6, 2), np.int64)
 
 @pytest.fixture
 def batch():
-    env = TerritorialBatchEnv(env_config(end_when="no_agents", max_cycles=STEPS), GAMES)
-    env.reset(seed=SEED)
-    return env
+    return begun(TerritorialBatchEnv(env_config(end_when="no_agents", max_cycles=STEPS), GAMES), seed=SEED)
 
 
 def players_of(tables, k):
