@@ -209,9 +209,8 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
-def test_a_config_that_makes_no_sense_says_why(name):
-    fields, error, message = BAD[name]
+@pytest.mark.parametrize(("fields", "error", "message"), BAD.values(), ids=BAD)
+def test_a_config_that_makes_no_sense_says_why(fields, error, message):
     with pytest.raises(error, match=message):
         GameConfig(**fields)
 
@@ -301,9 +300,8 @@ DEALT = {
 }
 
 
-@pytest.mark.parametrize("name", DEALT)
-def test_seats_are_dealt_to_teams(name):
-    num_players, teams, deal, expected = DEALT[name]
+@pytest.mark.parametrize(("num_players", "teams", "deal", "expected"), DEALT.values(), ids=DEALT)
+def test_seats_are_dealt_to_teams(num_players, teams, deal, expected):
     config = GameConfig(num_players=num_players, teams=teams, team_deal=deal)
     assert (config.team_of(), config.num_teams) == (expected, max(expected))
 

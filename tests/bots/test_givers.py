@@ -66,9 +66,8 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_it_gives_to_an_ally_in_need_where_it_is_rich_enough(case):
-    gift, troops, pools, gives = CASES[case]
+@pytest.mark.parametrize(("gift", "troops", "pools", "gives"), CASES.values(), ids=CASES)
+def test_it_gives_to_an_ally_in_need_where_it_is_rich_enough(gift, troops, pools, gives):
     style = dataclasses.replace(GENEROUS, gives=gift)
     game = strips([style, *["external"] * 5], troops=troops, pools=pools)
     assert (first_gift(game, 1) is not None) == gives

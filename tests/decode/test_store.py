@@ -313,9 +313,8 @@ BAD_STEPS = {
 }
 
 
-@pytest.mark.parametrize("name", BAD_STEPS)
-def test_observations_that_do_not_fit_say_so_and_nothing_is_stored(name):
-    spoil, error, message = BAD_STEPS[name]
+@pytest.mark.parametrize(("spoil", "error", "message"), BAD_STEPS.values(), ids=BAD_STEPS)
+def test_observations_that_do_not_fit_say_so_and_nothing_is_stored(spoil, error, message):
     store, stream = FrameStore(SMALL, 2), Stream(SMALL, 2, new=0.0, overflow=0.0)
     store.append(stream.reset())
     observations = stream.step()

@@ -560,9 +560,8 @@ BAD_CALLS = {
 }
 
 
-@pytest.mark.parametrize("name", BAD_CALLS)
-def test_a_bad_call_says_what_is_wrong_and_changes_nothing(name):
-    call, error, message = BAD_CALLS[name]
+@pytest.mark.parametrize(("call", "error", "message"), BAD_CALLS.values(), ids=BAD_CALLS)
+def test_a_bad_call_says_what_is_wrong_and_changes_nothing(call, error, message):
     game, twin = new_game(3, seats=None), new_game(3, seats=None)
     for _ in range(2):
         game.step(hold=True)
@@ -639,9 +638,8 @@ BAD_BATCHES = {
 }
 
 
-@pytest.mark.parametrize("name", BAD_BATCHES)
-def test_a_batch_that_cannot_be_says_why(name):
-    make, error, message = BAD_BATCHES[name]
+@pytest.mark.parametrize(("make", "error", "message"), BAD_BATCHES.values(), ids=BAD_BATCHES)
+def test_a_batch_that_cannot_be_says_why(make, error, message):
     with pytest.raises(error, match=message):
         make()
 

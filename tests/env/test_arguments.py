@@ -171,10 +171,9 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("make", "shape"), FORMS.values(), ids=FORMS)
 @pytest.mark.parametrize("action", [np.array([3]), np.array(3), np.int8(3), np.array([[3]])], ids=repr)
-def test_an_action_may_be_an_array_of_size_one(action, form):
-    make, shape = FORMS[form]
+def test_an_action_may_be_an_array_of_size_one(action, make, shape):
     digests = set()
     for given in (action, 3):
         env = make()

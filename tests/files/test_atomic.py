@@ -299,9 +299,8 @@ WRITERS_OF_FIXED_NAMES = {
 
 
 @posix
-@pytest.mark.parametrize("writer", WRITERS_OF_FIXED_NAMES)
-def test_a_link_in_the_place_of_a_file_with_a_fixed_name_is_refused(writer, tmp_path):
-    name, writes = WRITERS_OF_FIXED_NAMES[writer]
+@pytest.mark.parametrize(("name", "writes"), WRITERS_OF_FIXED_NAMES.values(), ids=WRITERS_OF_FIXED_NAMES)
+def test_a_link_in_the_place_of_a_file_with_a_fixed_name_is_refused(name, writes, tmp_path):
     folder, outside = tmp_path / "folder", tmp_path / "outside"
     folder.mkdir()
     writes(folder)

@@ -244,11 +244,10 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("other", OTHERS)
-def test_the_file_of_other_games_is_refused_and_left_as_it_is(path, other):
+@pytest.mark.parametrize(("the_contest", "message"), OTHERS.values(), ids=OTHERS)
+def test_the_file_of_other_games_is_refused_and_left_as_it_is(path, the_contest, message):
     fill(path, contest(code={"mine": "a"}).schedule({}), (0,))
     before = path.read_bytes()
-    the_contest, message = OTHERS[other]
     with pytest.raises(ResultsError, match=f"line 1: it records different games: .*{message}"):
         GameResults(the_contest.schedule({}), path)
     assert path.read_bytes() == before

@@ -214,9 +214,8 @@ def rewritten(section, plane, byte):
     return section[:place] + bytes([byte]) + section[place + 1 :]
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_what_cannot_be_is_refused_with_the_reason(replay, name):
-    make, reason = HOSTILE[name]
+@pytest.mark.parametrize(("make", "reason"), HOSTILE.values(), ids=HOSTILE)
+def test_what_cannot_be_is_refused_with_the_reason(replay, make, reason):
     with pytest.raises(ReplayError, match=reason):
         Replay.from_bytes(make(replay))
 

@@ -376,9 +376,8 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
-def test_arguments_that_cannot_be_are_named(name):
-    arguments, error, message = BAD[name]
+@pytest.mark.parametrize(("arguments", "error", "message"), BAD.values(), ids=BAD)
+def test_arguments_that_cannot_be_are_named(arguments, error, message):
     game = VecGame(SMALL, 2, seats=BOTS)
     with pytest.raises(error, match=message):
         Recorder(game, **arguments)

@@ -205,11 +205,10 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_a_game_that_plays_out_differently_is_noticed(name):
+@pytest.mark.parametrize(("change", "message"), WRONG.values(), ids=WRONG)
+def test_a_game_that_plays_out_differently_is_noticed(change, message):
     replay = recorded_game(SMALL.replace(deaths=False, win_percent=100))[1]
     assert replay.num_ticks == 900
-    change, message = WRONG[name]
     wrong = dataclasses.replace(replay, **change(replay))
     with pytest.raises(DivergedError, match=message):
         wrong.verify()
@@ -280,9 +279,8 @@ BAD_PLAYS = {
 }
 
 
-@pytest.mark.parametrize("name", BAD_PLAYS)
-def test_launches_that_cannot_be_played_are_named_and_nothing_happens(name):
-    launches, until, message = BAD_PLAYS[name]
+@pytest.mark.parametrize(("launches", "until", "message"), BAD_PLAYS.values(), ids=BAD_PLAYS)
+def test_launches_that_cannot_be_played_are_named_and_nothing_happens(launches, until, message):
     game = after_steps(VecGame(SMALL, 1, seats=BOTS), 2)
     before = game.digest(0)
     with pytest.raises((TypeError, ValueError), match=message):
