@@ -19,7 +19,7 @@ from tests.engine.support import (
     same_observations,
     seat_values,
 )
-from tests.episodes import begun
+from tests.episodes import advance, begun
 from tests.twin import H
 
 CONFIG = GameConfig(height=24, width=30, num_players=4, map="lakes", max_ticks=400)
@@ -157,8 +157,7 @@ def test_one_game_can_begin_anew_while_the_others_stand(num_maps):
 def test_a_game_that_is_stopped_stands_without_places_until_it_is_reset():
     game = new_game(2, autoreset="disabled")
     game.stop_game(1)
-    for _ in range(3):
-        game.step()
+    advance(game, 3)
     assert (game.state.tick.tolist(), game.is_idle.tolist()) == ([30, 0], [False, True])
     assert not game.state.doubled_place[1].any()
     game.reset_game(1)
@@ -171,8 +170,7 @@ def test_a_game_that_is_stopped_stands_without_places_until_it_is_reset():
 
 def test_a_position_begins_with_clean_books():
     game = new_game(1)
-    for _ in range(20):
-        game.step()
+    advance(game, 20)
     start = board(game)
     game.set_position(0, start, tick=50, pools={(1, 0): 77})
     assert not game.blocks.ledger[0].any()
