@@ -12,8 +12,6 @@ from tests.twin.pairs import (
     PairsObservation,
     Quantities,
     candidates,
-    choice,
-    choice_of_parts,
     log,
     observe,
 )
@@ -381,11 +379,3 @@ def test_the_largest_troops_and_pools_stay_within_16_bits():
 
 
 # ---------------------------------------------------------------------------- actions
-
-
-def test_actions_are_numbered_row_by_row_with_ten_fractions_each():
-    targets = [1, 6, 0]
-    assert [choice(a, targets) for a in (0, 1, 10, 11, 20)] == [(0, 0), (1, 0), (1, 9), (6, 0), (6, 9)]
-    assert choice_of_parts(0, 7, targets) == (0, 7)
-    for a in range(1, 31):
-        assert choice(a, targets) == choice_of_parts(1 + (a - 1) // 10, (a - 1) % 10, targets)
