@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, Recorder, Replay, VecGame, bots
-from territorial.bots import FreeLand, Gift, Move, PythonBot, Style
+from territorial.bots import FreeLand, Gift, Move, Style
 from territorial.bots.settings import AS_FREE
 from territorial.bots.styles import STYLES
 from territorial.bots.targets import BY_FORCE, KILLABLE, THIN
 from territorial.engine import players, step
 from territorial.engine.seats import FIRST_CUSTOM_CODE
 from territorial.jit.decorators import JIT_ENABLED
+from tests.bots.support import python_bot
 from tests.engine.support import digests
 from tests.episodes import advance, after_steps, begun
 
@@ -46,12 +47,7 @@ def played(seats, steps=100, config=CONFIG, num_games=2, **options):
     return after_steps(VecGame(config, num_games, seats=seats, observe=False, **options), steps, seed=5)
 
 
-class Sleeper(PythonBot):
-    name = "sleeper-1"
-    interval = 10
-
-    def decide(self, view):
-        return np.where(view.legal[:, 0], 0, -1), 100
+SLEEPER = python_bot(lambda view: (np.where(view.legal[:, 0], 0, -1), 100), "sleeper-1")
 
 
 # ---- playing --------------------------------------------------------------------------------------
@@ -153,8 +149,8 @@ def test_a_saved_game_is_refused_where_its_style_has_the_name_of_another():
         ([renamed(MINE, "banker")], "a style has the name 'banker'"),
         ([renamed(MINE, "agent")], "a style has the name 'agent'"),
         ([renamed(MINE, "warden-1")], "'warden-1', which belongs to another bot"),
-        ([Sleeper(), renamed(MINE, "sleeper-1")], "has the name 'sleeper-1', which belongs to another"),
-        ([renamed(MINE, "sleeper-1"), Sleeper()], "the bot Sleeper has the name 'sleeper-1'"),
+        ([SLEEPER, renamed(MINE, "sleeper-1")], "has the name 'sleeper-1', which belongs to another"),
+        ([renamed(MINE, "sleeper-1"), SLEEPER], "the bot Mine has the name 'sleeper-1'"),
     ],
 )
 def test_names_tell_bots_apart(seats, message):

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, LandMask, SavedGame, VecGame
-from territorial.bots import HOLD_ALL, PythonBot
+from territorial.bots import HOLD_ALL
 from territorial.constants import LARGEST_TROOPS, STREAM_EPISODE
 from territorial.engine.batch_arrays import seed_of_episode
+from tests.bots.support import python_bot
 from tests.engine.support import (
     board,
     digests,
@@ -701,14 +702,11 @@ def test_whatever_looks_at_the_games_is_refused_to_a_second_thread(name):
 def test_what_may_look_at_a_batch_may_do_so_within_a_call():
     seen = []
 
-    class Looking(PythonBot):
-        name = "looking"
+    def look(view):
+        seen.append((game.seats_of(0)[0], game.max_cycles, int(game.state.owner[0, 0, 0])))
+        return HOLD_ALL, 1
 
-        def decide(self, view):
-            seen.append((game.seats_of(0)[0], game.max_cycles, int(game.state.owner[0, 0, 0])))
-            return np.full(len(view.ticks), HOLD_ALL), np.zeros(len(view.ticks), np.int64)
-
-    game = begun(VecGame(CONFIG, seats=[Looking(), *BOTS[:3]]))
+    game = begun(VecGame(CONFIG, seats=[python_bot(look, "looking"), *BOTS[:3]]))
     game.step()
     assert ("looking", None, 255) in seen
 
