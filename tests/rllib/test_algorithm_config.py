@@ -16,10 +16,10 @@ from rllib_adapters.envs.env_config import EnvConfig
 from territorial import GameConfig
 from territorial.league import Group, LineUpDistribution
 from territorial.maps import MapMix
+from tests.league.support import Patient
 from tests.rllib.support import (
     CONFIG,
     LEAGUE,
-    Patient,
     SmallModule,
     env_config,
     fill,
@@ -114,7 +114,7 @@ def test_settings_are_serialized_as_plain_data_and_make_the_same_games(tmp_path)
 def test_an_environment_may_be_configured_by_a_file():
     text = """
     config: {height: 32, width: 32, num_players: 6, map: islands, rewards: {land: 1}}
-    bots: ["tests.rllib.support:Patient"]
+    bots: ["tests.league.support:Patient"]
     league:
       groups:
         - {seats: 2, players: {"trainable:main": 1}, together: false}
@@ -128,7 +128,7 @@ def test_an_environment_may_be_configured_by_a_file():
         height=32, width=32, num_players=6, map="islands", rewards={"land": 1}
     )
     assert options.table.names("bot") == ["novice", "patient-1"]
-    bots = ["tests.rllib.support:Patient"]
+    bots = ["tests.league.support:Patient"]
     seats = {"config": {"num_players": 2}, "bots": bots, "seats": ["agent", "patient-1"]}
     assert isinstance(EnvConfig.from_config(seats).seats[1], Patient)
 

@@ -21,8 +21,9 @@ from territorial.league import Group, LineUpDistribution, SnapshotStore
 from territorial.nets import PairPolicy
 from tests.bots.networks import description, random_file, random_layers
 from tests.episodes import begun
+from tests.league.support import Patient
 from tests.rllib.leagues import add, entries, fill_pairs, network_called, policy_called, table
-from tests.rllib.support import CONFIG, Patient
+from tests.rllib.support import CONFIG
 
 
 @pytest.fixture

@@ -32,9 +32,9 @@ from territorial.league import (
     StoreInUseError,
     UnknownSnapshotError,
 )
+from tests.league.support import Patient
 from tests.rllib.support import (
     CONFIG,
-    Patient,
     SmallModule,
     fill,
     league,
