@@ -160,7 +160,3 @@ def test_the_mask_of_numbers_repeats_each_target_for_each_fraction():
     assert (mask.shape, mask.dtype) == ((5, num_flat_actions(5)), np.int8)
     for number, (what, _) in enumerate(unflatten(np.arange(num_flat_actions(5))).tolist()):
         assert np.array_equal(mask[:, number], targets[:, what])
-
-
-def test_the_fractions_rise_from_a_64th_to_everything():
-    assert FRACTIONS == (16, 32, 64, 96, 128, 192, 256, 384, 512, 1024)

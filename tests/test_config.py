@@ -76,6 +76,28 @@ BAD = {
         "num_maps is 2; it must be 1 when no map is generated",
     ),
     "deaths that are a number": ({"deaths": 1}, TypeError, "deaths is 1; it must be True or False"),
+    "a reward that there is not": (
+        {"rewards": {"lnad": 1}},
+        ValueError,
+        r"rewards has the part 'lnad' \(did you mean 'land'\?\); the parts are land, placement, ",
+    ),
+    "a weight that is a text": (
+        {"rewards": {"land": "much"}},
+        TypeError,
+        "the weight of 'land' in rewards is 'much'; it must be a finite number",
+    ),
+    "a weight that is not finite": (
+        {"rewards": {"land": float("nan")}},
+        ValueError,
+        "the weight of 'land' in rewards is nan",
+    ),
+    "a weight that is True": (
+        {"rewards": {"land": True}},
+        TypeError,
+        "the weight of 'land' in rewards is True",
+    ),
+    "a reward named twice": ({"rewards": "land,land=2"}, ValueError, "rewards has the part 'land' twice"),
+    "rewards that are a number": ({"rewards": 3}, TypeError, "rewards is 3; it must map parts to weights"),
     "two cadence borders": (
         {"cadence_land": (1, 2)},
         ValueError,
@@ -187,9 +209,8 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
-def test_a_config_that_makes_no_sense_says_why(name):
-    fields, error, message = BAD[name]
+@pytest.mark.parametrize(("fields", "error", "message"), BAD.values(), ids=BAD)
+def test_a_config_that_makes_no_sense_says_why(fields, error, message):
     with pytest.raises(error, match=message):
         GameConfig(**fields)
 
@@ -279,9 +300,8 @@ DEALT = {
 }
 
 
-@pytest.mark.parametrize("name", DEALT)
-def test_seats_are_dealt_to_teams(name):
-    num_players, teams, deal, expected = DEALT[name]
+@pytest.mark.parametrize(("num_players", "teams", "deal", "expected"), DEALT.values(), ids=DEALT)
+def test_seats_are_dealt_to_teams(num_players, teams, deal, expected):
     config = GameConfig(num_players=num_players, teams=teams, team_deal=deal)
     assert (config.team_of(), config.num_teams) == (expected, max(expected))
 

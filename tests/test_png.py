@@ -110,9 +110,8 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_a_picture_that_cannot_be_read_says_why(name):
-    data, message = REFUSED[name]
+@pytest.mark.parametrize(("data", "message"), REFUSED.values(), ids=REFUSED)
+def test_a_picture_that_cannot_be_read_says_why(data, message):
     with pytest.raises(PngError, match=message):
         read_png(data, 16, 1024)
 

@@ -103,9 +103,8 @@ def test_line_ups_cannot_be_changed():
         LINEUPS["mixed-1"].seats = ()
 
 
-@pytest.mark.parametrize("name", LINEUPS)
-def test_line_ups_are_fields_of_players(name):
-    lineup = LINEUPS[name]
+@pytest.mark.parametrize("lineup", LINEUPS.values(), ids=LINEUPS)
+def test_line_ups_are_fields_of_players(lineup):
     assert isinstance(lineup, LineUp)
     check_seats(lineup.seats, len(lineup.seats))
     assert len(set(lineup.seeds)) == len(lineup.seeds)

@@ -1,11 +1,18 @@
 """What the bots' tests share: positions in which every bot decides once, and what it sent then."""
 
+from territorial.bots import PythonBot
 from tests.engine.support import NEVER, board, game_on, rows_of
 
 LATER = 1000
 """A tick at which every bot is awake and the opening is over."""
 CALM = {"launch_delay": 1000, "interest_every": 10_000, "income_every": 10_000}
 """Rules under which a step shows nothing but the launches that were made in it."""
+
+
+def python_bot(decide, name="mine-1", interval=1):
+    """Return a bot in Python that does what ``decide`` returns for what it sees."""
+    members = {"name": name, "interval": interval, "decide": lambda self, view: decide(view)}
+    return type("Mine", (PythonBot,), members)()
 
 
 def after_a_decision(drawing, troops, seats, tick=LATER, pools=None, peak=None, taken=None):

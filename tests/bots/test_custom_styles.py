@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, Recorder, Replay, VecGame, bots
-from territorial.bots import FreeLand, Move, PythonBot, Style
+from territorial.bots import FreeLand, Gift, Move, Style
 from territorial.bots.settings import AS_FREE
 from territorial.bots.styles import STYLES
 from territorial.bots.targets import BY_FORCE, KILLABLE, THIN
 from territorial.engine import players, step
 from territorial.engine.seats import FIRST_CUSTOM_CODE
 from territorial.jit.decorators import JIT_ENABLED
+from tests.bots.support import python_bot
 from tests.engine.support import digests
 from tests.episodes import advance, after_steps, begun
 
@@ -46,12 +47,7 @@ def played(seats, steps=100, config=CONFIG, num_games=2, **options):
     return after_steps(VecGame(config, num_games, seats=seats, observe=False, **options), steps, seed=5)
 
 
-class Sleeper(PythonBot):
-    name = "sleeper-1"
-    interval = 10
-
-    def decide(self, view):
-        return np.where(view.legal[:, 0], 0, -1), 100
+SLEEPER = python_bot(lambda view: (np.where(view.legal[:, 0], 0, -1), 100), "sleeper-1")
 
 
 # ---- playing --------------------------------------------------------------------------------------
@@ -152,8 +148,9 @@ def test_a_saved_game_is_refused_where_its_style_has_the_name_of_another():
         ),
         ([renamed(MINE, "banker")], "a style has the name 'banker'"),
         ([renamed(MINE, "agent")], "a style has the name 'agent'"),
-        ([Sleeper(), renamed(MINE, "sleeper-1")], "has the name 'sleeper-1', which belongs to another"),
-        ([renamed(MINE, "sleeper-1"), Sleeper()], "the bot Sleeper has the name 'sleeper-1'"),
+        ([renamed(MINE, "warden-1")], "'warden-1', which belongs to another bot"),
+        ([SLEEPER, renamed(MINE, "sleeper-1")], "has the name 'sleeper-1', which belongs to another"),
+        ([renamed(MINE, "sleeper-1"), SLEEPER], "the bot Mine has the name 'sleeper-1'"),
     ],
 )
 def test_names_tell_bots_apart(seats, message):
@@ -209,6 +206,19 @@ def test_names_tell_bots_apart(seats, message):
         (lambda: Move(by=(0, 1)), TypeError, r"Move.by is \(0, 1\); it must be a whole number"),
         (lambda: Move(by_percent=101), ValueError, "Move.by_percent is 101"),
         (lambda: Move(spares=1), TypeError, "Move.spares is 1; it must be True or False"),
+        (
+            lambda: Gift(send=0),
+            ValueError,
+            r"Gift\.send, in per cent, is 0; it must be a finite number from 0\.1 to 100",
+        ),
+        (lambda: Gift(send=101), ValueError, r"Gift\.send, in per cent, is 101"),
+        (lambda: Gift(limit=-1), ValueError, r"Gift\.limit is -1"),
+        (lambda: Gift(from_=(3, 2)), ValueError, r"Gift\.from_ is \(3, 2\); the lowest must come first"),
+        (
+            lambda: Style(name="kind-1", interval=20, gives="half"),
+            TypeError,
+            r"Style\.gives is 'half'; it must be a territorial\.bots\.Gift",
+        ),
         (
             lambda: FreeLand(send=-1),
             ValueError,
@@ -280,7 +290,10 @@ def test_a_style_is_itself_after_a_way_through_json(style):
 
 def test_a_style_is_written_in_words():
     move = Move(only=THIN | KILLABLE, by=BY_FORCE, send=30)
-    written = Style(name="a", interval=(10, 20), second=move).to_dict()
+    style = Style(name="a", interval=(10, 20), second=move, gives=Gift(send=(5, 20), limit=5, from_=3))
+    written = style.to_dict()
+    assert Style.from_dict(json.loads(json.dumps(written))) == style
+    assert written["gives"] == {"send": (5, 20), "limit": 5, "from_": 3}
     assert (written["second"]["only"], written["second"]["by"]) == (["killable", "thin"], "force")
     assert Style.from_dict({"name": "a", "interval": [10, 20]}) == Style(name="a", interval=(10, 20))
 

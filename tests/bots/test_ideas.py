@@ -589,9 +589,8 @@ The bot has seat 2, or ``p``; ``pools``, ``peak`` and ``taken`` are as in a posi
 """
 
 
-@pytest.mark.parametrize("idea", IDEAS)
-def test_a_bot_does_what_its_idea_says(idea):
-    name, drawing, troops, around, wanted = IDEAS[idea]
+@pytest.mark.parametrize(("name", "drawing", "troops", "around", "wanted"), IDEAS.values(), ids=IDEAS)
+def test_a_bot_does_what_its_idea_says(name, drawing, troops, around, wanted):
     p, fields = around.get("p", 2), {key: value for key, value in around.items() if key != "p"}
     game = after_a_decision(drawing, troops, ["external"] * (p - 1) + [name], **fields)
     sent = launches_of(game, p, fields.get("pools"))

@@ -7,7 +7,7 @@ import pytest
 
 import territorial
 from territorial import GameConfig, VecGame, bots
-from territorial.bots import Network, PythonBot, Style
+from territorial.bots import Network, Style
 from territorial.bots import bot_files as library
 from territorial.bots.bot_files import FOLDER, LEARNED, LEARNED_ALIASES, LearnedBot, bot_of_file, library_bot
 from territorial.engine.seats import check_custom
@@ -15,6 +15,7 @@ from territorial.evaluation.players import Entrants
 from territorial.league import Group, League, LeagueConfig, Learner, LineUpDistribution, Opponents
 from territorial.training import Dataset, make
 from tests.bots.networks import random_file
+from tests.bots.support import python_bot
 from tests.episodes import begun
 
 CONFIG = GameConfig(height=16, width=16, num_players=4, max_ticks=300)
@@ -99,18 +100,9 @@ def test_a_network_has_its_name_on_every_machine(network):
     assert Network(network.path) != network, "a file of yours is another bot"
 
 
-class Impostor(PythonBot):
-    """A bot that takes the name of a learned one."""
-
-    name = "upstart-1"
-
-    def decide(self, view):
-        return None
-
-
 def test_nobody_else_has_their_names():
     other = Style(name="upstart-1", interval=33)
-    for bot in (other, Impostor()):
+    for bot in (other, python_bot(None, "upstart-1")):
         with pytest.raises(ValueError, match="has the name 'upstart-1', which"):
             check_custom(bot)
     check_custom(library_bot("upstart"))

@@ -14,7 +14,7 @@ from territorial.evaluation.code import code_of
 from territorial.evaluation.workers import StoppedError
 from tests.bots.programs import ANSWERS, program
 from tests.engine.support import ROOT, digests
-from tests.episodes import advance, after_steps
+from tests.episodes import advance, after_steps, begun
 
 CONFIG = GameConfig(height=40, width=40, num_players=4, max_ticks=1500)
 OTHERS = ["turtle", "banker", "hard"]
@@ -194,8 +194,7 @@ for line in lines():
 
 def test_a_game_goes_on_after_an_error(tmp_path):
     """Nothing of the failed step has happened, and the next one asks again, of a new program."""
-    game = VecGame(CONFIG, 2, seats=[Program(program(tmp_path, ONCE)), *OTHERS])
-    game.reset(seed=0)
+    game = begun(VecGame(CONFIG, 2, seats=[Program(program(tmp_path, ONCE)), *OTHERS]), seed=0)
     with pytest.raises(ProgramError, match="ended with exit code 0"):
         advance(game, 5)
     advance(game, 30)

@@ -8,8 +8,7 @@ import pytest
 import territorial
 from territorial import GameConfig, VecGame, bots
 from territorial.bots import HOLD_ALL, PythonBot, settings
-from territorial.game.formulas import draw
-from tests.bots.support import FACE_TO_FACE
+from tests.bots.support import FACE_TO_FACE, python_bot
 from tests.engine.support import ROOT, digests, game_on, seat_values
 from tests.episodes import advance, after_steps, begun
 
@@ -66,19 +65,6 @@ class Counter(PythonBot):
         view.memory[:, 0] += 1
         view.memory[:, 1] = len(view.rows)
         return HOLD_ALL, 1
-
-
-class Fixed(PythonBot):
-    """Answers whatever it was made with."""
-
-    name = "fixed-1"
-    interval = 1
-
-    def __init__(self, answer):
-        self.answer = answer
-
-    def decide(self, view):
-        return self.answer
 
 
 def play(seats, steps=300, num_games=4, config=CONFIG, **options):
@@ -149,17 +135,9 @@ def test_a_bot_whose_seat_is_given_to_another_is_asked_no_more():
     assert game.state.memory[1:3, 1, settings.INTERVAL].tolist() == [30, 70]
 
 
-class Looker(PythonBot):
-    name = "looker-1"
-    interval = 1
-
-    def decide(self, view):
-        self.seen = view
-        return np.full(len(view.rows), HOLD_ALL), np.ones(len(view.rows), np.int64)
-
-
 def test_it_sees_the_position_by_the_numbers_of_the_seats():
-    looker = Looker()
+    views = []
+    looker = python_bot(lambda view: views.append(view) or (HOLD_ALL, 1))
     pools = {(1, 2): 70, (2, 1): 30, (2, 3): 40}
     game = game_on(
         FACE_TO_FACE, (500, 900, 700), seats=["external", looker, "external"], pools=pools, tick=1000
@@ -188,16 +166,7 @@ def test_it_sees_the_position_by_the_numbers_of_the_seats():
     assert seen.own(seen.troops).tolist() == [900]
     assert [seen.fraction([troops]).tolist() for troops in (1, 0, 10_000)] == [[2], [1], [1024]]
     game.step(hold=True)
-    assert (looker.seen.games.tolist(), looker.seen.seats.tolist()) == ([0], [2])
-
-
-def test_its_draws_are_those_of_the_engine():
-    game = play(["turtle"] * 8, steps=3)
-    seen = bots.View(game.blocks, CONFIG, np.array([0, 3]), np.array([5, 8]))
-    expected = [
-        int(draw(game.state.seed[k], 7, int(game.state.tick[k]), p * 512 + 300)) for k, p in ((0, 5), (3, 8))
-    ]
-    assert seen.draw(300).tolist() == expected
+    assert (views[0].games.tolist(), views[0].seats.tolist()) == ([0], [2])
 
 
 def test_least_compares_fractions_exactly_and_draws_lots_between_equals():
@@ -223,7 +192,7 @@ def test_least_compares_fractions_exactly_and_draws_lots_between_equals():
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (None, "decide.. of fixed-1 returned 'None'; it must be a tuple of targets and 1024ths"),
+        (None, "decide.. of mine-1 returned 'None'; it must be a tuple of targets and 1024ths"),
         ((0,), "it must be a tuple"),
         ((0.5, 1), "targets of decide.* has dtype float64; it must hold whole numbers"),
         (([0, 0], 1), r"targets of decide.* has shape \(2,\); it must be \(8,\)"),
@@ -234,39 +203,33 @@ def test_least_compares_fractions_exactly_and_draws_lots_between_equals():
     ],
 )
 def test_an_answer_that_cannot_be_is_refused_and_nothing_is_played(answer, message):
-    game = begun(VecGame(CONFIG, 1, seats=[Fixed(answer)] * 8))
+    game = begun(VecGame(CONFIG, 1, seats=[python_bot(lambda _: answer)] * 8))
     with pytest.raises((TypeError, ValueError), match=message):
         game.step()
     assert game.state.tick[0] == 0
 
 
 def test_an_answer_may_be_one_number_for_all():
-    game = play([Fixed((0, 512))] * 8, steps=1, num_games=1)
+    game = play([python_bot(lambda _: (0, 512))] * 8, steps=1, num_games=1)
     assert (np.array(seat_values(game, "troops")) < 300).all()
-    assert play([Fixed((HOLD_ALL, 0))] * 8, steps=1, num_games=1).state.tick[0] == 10
-
-
-def named(name, interval=100):
-    bot = Fixed((0, 1))
-    bot.name, bot.interval = name, interval
-    return bot
+    assert play([python_bot(lambda _: (HOLD_ALL, 0))] * 8, steps=1, num_games=1).state.tick[0] == 10
 
 
 @pytest.mark.parametrize(
     ("bot", "error", "message"),
     [
         (
-            named("turtle"),
+            python_bot(None, "turtle"),
             ValueError,
             "the name 'turtle', which belongs to another bot",
         ),
-        (named("turtle-1"), ValueError, "'turtle-1', which belongs to another"),
-        (named("agent"), ValueError, "'agent', which belongs to another"),
-        (named(""), ValueError, "has the name ''; it must be a string of 1 to 64 characters"),
-        (named("a\n"), ValueError, "it must be a string"),
-        (named(None), ValueError, "has the name None"),
-        (named("x", 0), ValueError, "interval of the bot Fixed is 0"),
-        (named("x", 1.5), TypeError, "interval of the bot Fixed is 1.5"),
+        (python_bot(None, "turtle-1"), ValueError, "'turtle-1', which belongs to another"),
+        (python_bot(None, "agent"), ValueError, "'agent', which belongs to another"),
+        (python_bot(None, ""), ValueError, "has the name ''; it must be a string of 1 to 64 characters"),
+        (python_bot(None, "a\n"), ValueError, "it must be a string"),
+        (python_bot(None, None), ValueError, "has the name None"),
+        (python_bot(None, "x", 0), ValueError, "interval of the bot Mine is 0"),
+        (python_bot(None, "x", 1.5), TypeError, "interval of the bot Mine is 1.5"),
     ],
 )
 def test_a_bot_that_cannot_be_told_from_others_or_has_no_clock_is_refused(bot, error, message):
@@ -276,7 +239,7 @@ def test_a_bot_that_cannot_be_told_from_others_or_has_no_clock_is_refused(bot, e
 
 def test_two_bots_of_one_name_are_refused_and_one_may_have_many_seats():
     with pytest.raises(ValueError, match="'x', which belongs to another"):
-        VecGame(CONFIG, 1, seats=[named("x"), named("x"), *["turtle"] * 6])
+        VecGame(CONFIG, 1, seats=[python_bot(None, "x"), python_bot(None, "x"), *["turtle"] * 6])
     game = VecGame(CONFIG, 1, seats=["turtle"] * 8)
     with pytest.raises(ValueError, match="must be one of"):
         game.set_seats(0, ["tick-tock-1"] * 8)

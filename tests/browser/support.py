@@ -19,6 +19,19 @@ def assert_soon(look, wanted):
     assert look() == wanted
 
 
+COUNT = """window.pictures = 0;
+{
+    const request = window.requestAnimationFrame.bind(window);
+    window.requestAnimationFrame = (act) => request((now) => { pictures++; act(now); });
+    window.countPictures = async () => {
+        const before = pictures;
+        for (let n = 0; n < 30; n++) await new Promise(request);
+        return pictures - before + document.getAnimations().length;
+    };
+}"""
+"""Counts the pictures that a page asks for; `countPictures()` gives those of half a second and animations."""
+
+
 def stop_clock(tab):
     """Make what the page says for some seconds stay."""
     tab.evaluate("performance.now = () => 0, 0")

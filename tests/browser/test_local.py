@@ -99,14 +99,28 @@ def opened(open_page, tmp_path):
     return open_game
 
 
-def check_end(opened, seed):
+def shown_of(replay):
+    return [
+        [frame.tick, frame.troops.tolist(), [] if frame.gifts is None else frame.gifts.tolist()]
+        for frame in replay.frames(replay.config.decision_every)
+    ]
+
+
+def seeds(count):
+    """Four for every run, and all others for `make verify`."""
+    marks = [pytest.mark.quick] * 4 + [pytest.mark.verify] * (count - 4)
+    return pytest.mark.parametrize("seed", [pytest.param(n, marks=mark) for n, mark in enumerate(marks)])
+
+
+@seeds(300)
+def test_games_end_in_the_page_as_they_were_recorded(opened, seed):
     replay = game_of(seed)
     tab = opened(replay)
     assert bytes(tab.evaluate(TO_THE_END)) == replay.digest
-    tab.close()
 
 
-def check_taken_over(opened, seed):
+@seeds(44)
+def test_a_game_that_is_taken_over_again_and_again_is_a_replay_each_time(opened, seed):
     """Four times: the second and third from one tick, the last from one after it."""
     replay, rng = game_of(seed), np.random.default_rng(seed)
     every = replay.config.decision_every
@@ -125,36 +139,7 @@ def check_taken_over(opened, seed):
         for at in set(range(1, len(branch.seats) + 1)) - gone:
             assert branch.names[at - 1] == replay.names[at - 1]
         before = branch
-    frames = before.frames(every)
-    assert tab.evaluate(SHOWN) == [
-        [frame.tick, frame.troops.tolist(), [] if frame.gifts is None else frame.gifts.tolist()]
-        for frame in frames
-    ]
-    tab.close()
-
-
-@pytest.mark.quick
-@pytest.mark.parametrize("seed", range(4))
-def test_games_end_in_the_page_as_they_were_recorded(opened, seed):
-    check_end(opened, seed)
-
-
-@pytest.mark.verify
-def test_three_hundred_games_end_in_the_page_as_they_were_recorded(opened):
-    for seed in range(300):
-        check_end(opened, seed)
-
-
-@pytest.mark.quick
-@pytest.mark.parametrize("seed", range(4))
-def test_a_game_that_is_taken_over_again_and_again_is_a_replay_each_time(opened, seed):
-    check_taken_over(opened, seed)
-
-
-@pytest.mark.verify
-def test_forty_games_that_are_taken_over_again_and_again_are_replays(opened):
-    for seed in range(4, 44):
-        check_taken_over(opened, seed)
+    assert tab.evaluate(SHOWN) == shown_of(before)
 
 
 def test_a_seat_is_played_on_to_the_end_by_keyboard(opened, tmp_path):
@@ -195,11 +180,8 @@ def test_a_seat_is_played_on_to_the_end_by_keyboard(opened, tmp_path):
 def test_what_cannot_be_played_on_is_said(opened):
     replay = recorded_game(seed=3)[1]
     tab = opened(replay)
-    for tick, seat, reason in (
-        (replay.num_ticks, 1, "Nobody decides at this moment."),
-        (55, 1, "Nobody decides at this moment."),
-    ):
-        assert tab.evaluate(f"playOnHere({tick}, {seat})") == reason
+    for tick in (replay.num_ticks, 55):
+        assert tab.evaluate(f"playOnHere({tick}, 1)") == "Nobody decides at this moment."
     both = tab.evaluate("Promise.all([playOnHere(50, 1), playOnHere(50, 2)])")
     assert both == ["", "Another game is being prepared."]
     assert tab.evaluate("page.game.watchAgain(), playOnHere(50, 2)") == ""
@@ -212,13 +194,24 @@ def test_what_cannot_be_played_on_is_said(opened):
     assert not tab.evaluate("page.game")
 
 
+def new_page(
+    open_page,
+    path,
+    first="",
+    until="element('start').open && !document.querySelector('#start fieldset').disabled",
+    **options,
+):
+    """Open a page of new games, whose start card waits."""
+    shown, engine = Hosting(**options).page()
+    write_page(path / "game.html", b"".join(write_film(*shown)), engine)
+    tab = open_page((path / "game.html").as_uri(), first)
+    soon(tab, until)
+    return tab
+
+
 def test_a_page_of_new_games_has_levels_and_begins_again(open_page, tmp_path):
     config = {"height": 32, "width": 32, "num_players": 4, "max_ticks": 200}
-    shown, engine = Hosting(config=config, level="easy", seat=2).page()
-    write_page(tmp_path / "game.html", b"".join(write_film(*shown)), engine)
-    tab = open_page((tmp_path / "game.html").as_uri())
-    begun = "element('start').open && !document.querySelector('#start fieldset').disabled"
-    soon(tab, begun)
+    tab = new_page(open_page, tmp_path, config=config, level="easy", seat=2)
     assert tab.evaluate("page.start.form.elements.players.closest('label').hidden")
     press(tab, "Enter", until="!element('start').open && !page.game.now.is_paused")
     played = []
@@ -260,15 +253,6 @@ def test_what_a_player_looks_at_delays_no_decision(opened):
     tab = opened(recorded_game(seed=3)[1])
     assert tab.evaluate("playOnHere(50, 1)") == ""
     assert tab.evaluate(CLOCKED) == [[200, 200, 100, 200]]
-
-
-def new_page(open_page, path, first="", **options):
-    """Open a page of new games, whose start card waits."""
-    shown, engine = Hosting(**options).page()
-    write_page(path / "game.html", b"".join(write_film(*shown)), engine)
-    tab = open_page((path / "game.html").as_uri(), first)
-    soon(tab, "element('start').open && !document.querySelector('#start fieldset').disabled")
-    return tab
 
 
 OTHER_PAGE = (
@@ -366,12 +350,13 @@ def test_a_game_that_is_over_is_played_on_from_the_page_of_new_games(open_page, 
 
 
 def test_a_page_of_new_games_says_for_good_why_it_cannot_play(open_page, tmp_path):
-    shown, engine = Hosting(config={"height": 32, "width": 32, "num_players": 4}).page()
-    write_page(tmp_path / "game.html", b"".join(write_film(*shown)), engine)
-    tab = open_page(
-        (tmp_path / "game.html").as_uri(), "WebAssembly.instantiate = () => Promise.reject(new Error('none'))"
+    tab = new_page(
+        open_page,
+        tmp_path,
+        "WebAssembly.instantiate = () => Promise.reject(new Error('none'))",
+        "page.painter && element('status').textContent.startsWith('This browser cannot')",
+        config={"height": 32, "width": 32, "num_players": 4},
     )
-    soon(tab, "page.painter && element('status').textContent.startsWith('This browser cannot')")
     settle(tab, "performance.now = () => 1e9")
     assert text_of(tab, "#status").endswith("as Chrome and Firefox have (none).")
 
@@ -412,15 +397,13 @@ def another_game(replay, seed):
         return recorder.replay()
 
 
-def check_dropped(opened, seed):
+@seeds(44)
+def test_a_replay_that_is_dropped_is_shown_and_played_on(opened, seed):
     replay = game_of(seed)
     other, tab = another_game(replay, seed), opened(replay)
     assert drop(tab, other.to_bytes()) == ""
     every = other.config.decision_every
-    frames = list(other.frames(every))
-    gifts = [[] if frame.gifts is None else frame.gifts.tolist() for frame in frames]
-    shown = [[frame.tick, frame.troops.tolist(), given] for frame, given in zip(frames, gifts, strict=True)]
-    assert tab.evaluate(SHOWN) == shown
+    assert tab.evaluate(SHOWN) == shown_of(other)
     tick = other.num_ticks // 2 // every * every
     seat = int(np.flatnonzero(other.seek(tick).state.alive[0, 1:])[-1]) + 1
     branch = Replay.from_bytes(base64.b64decode(tab.evaluate(PLAY, [tick, seat, 20])))
@@ -430,18 +413,6 @@ def check_dropped(opened, seed):
     assert branch.seek(tick).digest(0) == other.seek(tick).digest(0)
     assert drop(tab, replay.to_bytes()) == ""  # while the game is watched
     assert tab.evaluate("page.film.header.title").endswith(f"seed {replay.seed}")
-
-
-@pytest.mark.quick
-@pytest.mark.parametrize("seed", range(4))
-def test_a_replay_that_is_dropped_is_shown_and_played_on(opened, seed):
-    check_dropped(opened, seed)
-
-
-@pytest.mark.verify
-def test_forty_replays_that_are_dropped_are_shown_and_played_on(opened):
-    for seed in range(4, 44):
-        check_dropped(opened, seed)
 
 
 def bombs(replay):

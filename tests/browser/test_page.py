@@ -17,7 +17,6 @@ from territorial.render import owner_colors, render_board
 from territorial.render.figures import percent
 from territorial.replay import Frame
 from tests.browser.chromium import soon
-from tests.browser.frame_times import SCRIPT, play_through
 from tests.browser.games import (
     FULL_SEATS,
     SMALL,
@@ -27,6 +26,7 @@ from tests.browser.games import (
     small_game,
 )
 from tests.browser.support import (
+    COUNT,
     assert_in_the_middle,
     assert_soon,
     board_of,
@@ -253,12 +253,12 @@ def test_chances_are_a_curve_whose_largest_losses_are_read_and_gone_to(show):
 
 
 def test_it_plays_a_whole_game(show):
-    tab = show(full_game()[1], SCRIPT)
-    times = play_through(tab, 800)
+    tab = show(full_game()[1], COUNT)
+    evaluate(tab, "page.setSpeed(800), page.play(true), pictures = 0", until="!page.isPlaying")
     assert text_of(tab, "#status") == "The end: P6 metronome is first with 90.1% of the land."
     assert text_of(tab, "#clock") == "tick 5,066 of 5,066"
     np.testing.assert_array_equal(board_of(tab), full_game()[0][-1].owner)
-    assert times["script"]["number"] > 60
+    assert tab.evaluate("pictures") > 60
 
 
 def test_it_begins_to_play_by_itself(open_page, tmp_path):

@@ -15,6 +15,7 @@ from territorial.replay import Replay
 from tests.bots.networks import TRAINED
 from tests.browser.chromium import PHONE, leave, soon
 from tests.browser.support import (
+    COUNT,
     assert_soon,
     board_of,
     click,
@@ -367,18 +368,6 @@ def test_a_pause_stops_the_ticks(play):
     assert_soon(lambda: tab.evaluate("page.film.lastTick"), tick)
     pause(tab, game.session, is_paused=False)
     soon(tab, f"page.game.now.tick > {tick}")
-
-
-COUNT = """window.pictures = 0;
-{
-    const request = window.requestAnimationFrame.bind(window);
-    window.requestAnimationFrame = (act) => request((now) => { pictures++; act(now); });
-    window.countPictures = async () => {
-        const before = pictures;
-        for (let n = 0; n < 30; n++) await new Promise(request);
-        return pictures - before + document.getAnimations().length;
-    };
-}"""
 
 
 @pytest.mark.quick

@@ -24,6 +24,7 @@ from territorial.cli import play
 from territorial.evaluation.intervals import wilson
 from territorial.evaluation.schedule import CHAMPION
 from territorial.replay import Replay
+from tests.league.support import Takes
 from tests.play.sessions import HOLD, decide, wait_for
 
 BOARD = ["--set", "height=32", "--set", "width=32"]
@@ -111,20 +112,14 @@ def test_the_champion_advises_a_person_unless_it_is_to_be_another():
     assert table_of(*SMALL, "--spectate").advisor is None
 
 
-class Sender:
+class Sender(Takes):
     """A policy of observations that always sends all to free land."""
 
     frames = 2
 
-    def identity(self):
-        return "sender"
-
     def start(self, config, layout, seed):
         assert layout.frames == 2
         return lambda game, games, seats: [(1, 9)] * len(seats)
-
-    def stop(self):
-        pass
 
 
 def test_python_hosts_policies_classes_and_bots(tmp_path):

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from collections import namedtuple
 
 import numpy as np
 import pytest
@@ -11,9 +12,65 @@ from hypothesis import strategies as st
 from territorial import GameConfig, VecGame
 from territorial.decode.store import FrameStore, key_bytes
 from territorial.observation.layout import NEW_GAME, NOT_LISTED, ObsLayout
-from tests.decode.streams import Boards, Stream
+from tests.decode.support import bit_planes
 from tests.env.copies import WAYS
 from tests.episodes import begun
+
+Boards = namedtuple("Boards", "planes delta_index delta_code delta_count")
+
+
+class Stream:
+    """E games that go by: ``reset()``, then ``step()``, as from a VecGame; the deltas are minimal.
+
+    ``busy``: the part of the cells that change in a step, at most; ``new``: how likely a game is replaced;
+    ``overflow``: how likely the changes of a step are not listed.
+
+    ``planes`` has rows of whole words, so that it is a view with gaps, and what lies behind the changes of a
+    delta is noise, as in the engine's.
+    """
+
+    def __init__(self, layout: ObsLayout, num_games, seed=0, *, busy=0.02, new=0.02, overflow=0.02):
+        self.layout, self.num_games = layout, num_games
+        self.busy, self.new, self.overflow = busy, new, overflow
+        self.rng = np.random.default_rng(seed)
+        self.codes = np.zeros((num_games, layout.height, layout.width), np.uint8)
+        shape = layout.shape("planes")
+        self._padded = np.zeros((num_games, *shape[:-1], -(-shape[-1] // 8) * 8), np.uint8)
+        self._planes = self._padded[..., : shape[-1]]
+
+    def reset(self):
+        """Return observations of new games."""
+        return self._next(np.ones(self.num_games, bool))
+
+    def step(self):
+        """Return the next observations."""
+        return self._next(self.rng.random(self.num_games) < self.new)
+
+    def _next(self, is_new):
+        layout, rng, cells = self.layout, self.rng, self.layout.height * self.layout.width
+        before = self._planes[:, 0].copy()
+        index = rng.integers(0, 2**32, (self.num_games, *layout.shape("delta_index")), np.uint32)
+        code = rng.integers(0, 256, index.shape, np.uint8)
+        count = np.where(is_new, NEW_GAME, NOT_LISTED).astype(np.int32)
+        for k in range(self.num_games):
+            if is_new[k]:
+                self.codes[k] = rng.integers(0, layout.blocked_code + 1, self.codes[k].shape)
+                continue
+            where = rng.choice(cells, rng.integers(0, int(self.busy * cells) + 1), replace=False)
+            old = self.codes[k].flat[where]
+            self.codes[k].flat[where] = (old + rng.integers(1, layout.blocked_code + 1, len(where))) % (
+                layout.blocked_code + 1
+            )
+            if rng.random() >= self.overflow and len(where) <= layout.delta_capacity:
+                index[k, : len(where)], code[k, : len(where)] = where, self.codes[k].flat[where]
+                count[k] = len(where)
+        self._planes[:, 2:] = self._planes[:, 1:-1].copy()
+        self._planes[:, 0] = bit_planes(self.codes, layout)
+        if layout.frames > 1:
+            self._planes[:, 1] = self._planes[:, 0] ^ before
+        self._planes[is_new, 1:] = 0
+        return Boards(self._planes, index, code, count)
+
 
 FRAMES = 4
 SMALL = ObsLayout(height=16, width=21, num_players=5, frames=FRAMES)
@@ -313,9 +370,8 @@ BAD_STEPS = {
 }
 
 
-@pytest.mark.parametrize("name", BAD_STEPS)
-def test_observations_that_do_not_fit_say_so_and_nothing_is_stored(name):
-    spoil, error, message = BAD_STEPS[name]
+@pytest.mark.parametrize(("spoil", "error", "message"), BAD_STEPS.values(), ids=BAD_STEPS)
+def test_observations_that_do_not_fit_say_so_and_nothing_is_stored(spoil, error, message):
     store, stream = FrameStore(SMALL, 2), Stream(SMALL, 2, new=0.0, overflow=0.0)
     store.append(stream.reset())
     observations = stream.step()

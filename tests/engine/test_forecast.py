@@ -4,25 +4,19 @@ import numpy as np
 import pytest
 
 import territorial
-from territorial.bots import PythonBot
 from territorial.constants import FRACTIONS
 from territorial.observation.action_encoding import HOW_MUCH, WHAT, target_of_owner
+from tests.bots.support import python_bot
 from tests.episodes import after_steps
 
 CONFIG = territorial.GameConfig(height=32, width=32, num_players=4, num_maps=0)
 
 
-class Rare(PythonBot):
-    """Sends half at free land, from time to time."""
-
-    name, interval = "rare-1", 70
-
-    def decide(self, view):
-        return 0, 512
+RARE = python_bot(lambda view: (0, 512), interval=70)
 
 
 @pytest.mark.parametrize("autoreset", ["disabled", "same_step"])
-@pytest.mark.parametrize("others", [["external"] * 3, ["banker", Rare(), "upstart-1"]])
+@pytest.mark.parametrize("others", [["external"] * 3, ["banker", RARE, "upstart-1"]])
 def test_a_forecast_is_what_comes_of_a_launch_where_all_others_hold(others, autoreset):
     batch = territorial.VecGame(CONFIG, 2, seats=["agent", *others], autoreset=autoreset, observe=False)
     game = after_steps(batch, 14, seed=3)

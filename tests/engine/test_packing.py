@@ -10,7 +10,7 @@ from territorial.game.board import CellSet, list_blocks
 from territorial.game.scratch import note_changes
 from territorial.observation.layout import NEW_GAME, NOT_LISTED
 from tests.engine.support import board, game_on, rows_of
-from tests.episodes import begun
+from tests.episodes import advance, begun
 from tests.twin import pack_delta, pack_planes, pack_terrain
 
 
@@ -69,8 +69,7 @@ def test_a_game_that_is_over_shows_that_nothing_changes_any_more():
         last = game.step(hold=True)[0]
     assert last.planes[0, 1].any()
     now = last.planes[0, 0].copy()
-    for _ in range(2):
-        game.step()
+    advance(game, 2)
     assert game.observations.delta_count[0] == 0
     assert np.array_equal(game.observations.planes[0, 0], now)
     assert not game.observations.planes[0, 1:].any()

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, VecGame
-from territorial.bots import NAMES, PythonBot
+from territorial.bots import NAMES
 from territorial.game.state import FIELDS
 from territorial.observation.action_encoding import target_of_owner
 from territorial.observation.action_masks import target_masks
 from territorial.observation.layout import BORDERS, PLAYERS
+from tests.bots.support import python_bot
 from tests.engine.support import (
     board,
     game_on,
@@ -176,20 +177,13 @@ def test_a_saved_game_has_the_teams_that_its_seed_deals():
 # ---- bots and networks --------------------------------------------------------------------------------
 
 
-class Giver(PythonBot):
-    """Gives a quarter to its ally with the least land where it may, and attacks nobody."""
-
-    name = "giver-1"
-    interval = 10
-
-    def decide(self, view):
+def test_a_bot_in_python_may_give_to_allies():
+    def give(view):
         assert not (view.legal & view.allies).any()
         assert not view.needs[view.allies].any()
-        return view.least(view.land, among=view.gifts), np.full(len(view.seats), 256)
+        return view.least(view.land, among=view.gifts), 256
 
-
-def test_a_bot_in_python_may_give_to_allies():
-    game = new_game(seats=[Giver()] * 9)
+    game = new_game(seats=[python_bot(give)] * 9)
     for _ in range(20):
         game.step()
         check_games(game)

@@ -9,21 +9,18 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, LandMask, SavedGame, VecGame
-from territorial.bots import HOLD_ALL, PythonBot
-from territorial.constants import FRACTIONS, LARGEST_TROOPS, STREAM_EPISODE
+from territorial.bots import HOLD_ALL
+from territorial.constants import LARGEST_TROOPS, STREAM_EPISODE
 from territorial.engine.batch_arrays import seed_of_episode
-from territorial.observation.action_encoding import owner_of_target, target_of_owner
+from tests.bots.support import python_bot
 from tests.engine.support import (
-    NEVER,
     board,
     digests,
-    game_on,
     random_actions,
-    rows_of,
     same_observations,
     seat_values,
 )
-from tests.episodes import begun
+from tests.episodes import advance, begun
 from tests.twin import H
 
 CONFIG = GameConfig(height=24, width=30, num_players=4, map="lakes", max_ticks=400)
@@ -36,27 +33,6 @@ def new_game(num_games=3, config=CONFIG, seed=5, seats=BOTS, **options):
 
 
 # ---- a step ---------------------------------------------------------------------------------------
-
-
-def test_a_step_plays_up_to_the_next_decision():
-    game = new_game(config=CONFIG.replace(decision_every=7))
-    game.step()
-    assert game.state.tick.tolist() == [7, 7, 7]
-    for _ in range(2):
-        game.tick(0)
-    game.step()
-    assert game.state.tick.tolist() == [14, 14, 14], "the first game plays what is left to the next decision"
-
-
-def test_the_last_step_of_a_game_is_cut_short_by_its_end():
-    game = new_game(config=CONFIG.replace(max_ticks=25), autoreset="disabled")
-    lengths = []
-    for _ in range(4):
-        game.step()
-        lengths.append(game.state.tick.tolist())
-    assert lengths == [[10] * 3, [20] * 3, [25] * 3, [25] * 3]
-    with pytest.raises(ValueError, match="game 0 is over since tick 25; reset it first"):
-        game.tick(0)
 
 
 def test_actions_count_for_agents_and_externals_and_not_for_bots():
@@ -87,60 +63,11 @@ def test_actions_may_be_left_out_where_no_agent_has_a_decision_to_make():
     game.tick(0)
     while not game.state.over[0]:  # between two decisions, and once the agent is eliminated
         game.step(hold=bool(game.state.alive[0, 1] and game.state.tick[0] % 10 == 0))
-
-
-def test_actions_name_targets_in_ego_order():
-    """With 4 seats, for seat 3: 0 holds, 1 is neutral land, 2 oneself, then 4, 1, 2."""
-    assert [owner_of_target(what, 3, 4) for what in range(6)] == [-1, 0, 3, 4, 1, 2]
-    drawing = rows_of(*["44433311122"] * 16)
-    for p in range(1, 5):
-        for what in range(6):
-            game = game_on(drawing, (900,) * 4, next_step=(NEVER,) * 4)
-            actions = np.zeros((1, 4, 2), np.int64)
-            actions[0, p - 1] = what, 6
-            legal = game.fronts(0)[2]
-            game.step(actions)
-            opened = np.flatnonzero(game.state.tax[0]).tolist()
-            target = owner_of_target(what, p, 4)
-            is_legal = what > 0 and legal[p, target]
-            assert (opened, game.state.illegal[0, p]) == ([p] if is_legal else [], what > 0 and not is_legal)
-            assert not is_legal or what == target_of_owner(target, p, 4)
-
-
-@pytest.mark.parametrize("how_much", range(10))
-def test_the_second_part_of_an_action_is_a_fraction_of_the_balance(how_much):
-    game = game_on(rows_of(*["1...............2"] * 16), (100_000, 0), launch_delay=10, interest_every=1000)
-    actions = np.zeros((1, 2, 2), np.int64)
-    actions[0, 0] = 1, how_much
-    game.step(actions)
-    troops, tax = 100_000, game.config.launch_tax * 100_000 // 1024
-    amount = min(troops - tax, FRACTIONS[how_much] * troops // 1024)
-    assert (game.state.pools[0, 1, 0], game.state.troops[0, 1]) == (amount, troops - tax - amount)
+    with pytest.raises(ValueError, match=r"game 0 is over since tick \d+; reset it first"):
+        game.tick(0)
 
 
 # ---- ends and rewards -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("autoreset", ["same_step", "disabled"])
-def test_every_seat_terminates_once_a_game_and_a_game_that_is_over_gives_nothing(autoreset):
-    num_games = 6
-    game = new_game(num_games, autoreset=autoreset)
-    ends, finished = np.zeros((num_games, 4), int), 0
-    for _ in range(100):
-        was_over, before = game.state.over.astype(bool), digests(game)
-        _, rewards, terminated, truncated, info = game.step()
-        ends += terminated
-        assert not truncated.any()
-        for k in np.flatnonzero(info["ended"]):
-            assert (ends[k].tolist(), info["final_place"][k].sum()) == ([1, 1, 1, 1], 10)
-            assert info["was_reset"][k] == (autoreset == "same_step")
-            ends[k] = 0
-            finished += 1
-        for given in (rewards, terminated, info["ended"]):
-            assert not given[was_over].any()
-        assert [digest == old for digest, old in zip(digests(game), before, strict=True)] == was_over.tolist()
-    assert finished >= num_games
-    assert autoreset == "same_step" or finished == num_games
 
 
 def test_a_game_that_ended_is_replaced_in_the_same_step_and_its_end_is_kept():
@@ -231,8 +158,7 @@ def test_one_game_can_begin_anew_while_the_others_stand(num_maps):
 def test_a_game_that_is_stopped_stands_without_places_until_it_is_reset():
     game = new_game(2, autoreset="disabled")
     game.stop_game(1)
-    for _ in range(3):
-        game.step()
+    advance(game, 3)
     assert (game.state.tick.tolist(), game.is_idle.tolist()) == ([30, 0], [False, True])
     assert not game.state.doubled_place[1].any()
     game.reset_game(1)
@@ -245,8 +171,7 @@ def test_a_game_that_is_stopped_stands_without_places_until_it_is_reset():
 
 def test_a_position_begins_with_clean_books():
     game = new_game(1)
-    for _ in range(20):
-        game.step()
+    advance(game, 20)
     start = board(game)
     game.set_position(0, start, tick=50, pools={(1, 0): 77})
     assert not game.blocks.ledger[0].any()
@@ -634,9 +559,8 @@ BAD_CALLS = {
 }
 
 
-@pytest.mark.parametrize("name", BAD_CALLS)
-def test_a_bad_call_says_what_is_wrong_and_changes_nothing(name):
-    call, error, message = BAD_CALLS[name]
+@pytest.mark.parametrize(("call", "error", "message"), BAD_CALLS.values(), ids=BAD_CALLS)
+def test_a_bad_call_says_what_is_wrong_and_changes_nothing(call, error, message):
     game, twin = new_game(3, seats=None), new_game(3, seats=None)
     for _ in range(2):
         game.step(hold=True)
@@ -689,7 +613,7 @@ BAD_BATCHES = {
             GameConfig.for_map(LandMask.from_text("\n".join(["." * 8 + "#" + "." * 8] * 16)), num_players=2)
         ),
         ValueError,
-        "2 regions",
+        r"2 regions, the second beginning at row 0, column 9; .*largest_region\(mask\)",
     ),
     "more spawns than fit on an open map": (
         lambda: VecGame(GameConfig(height=16, width=16, num_players=21, map="open")),
@@ -713,9 +637,8 @@ BAD_BATCHES = {
 }
 
 
-@pytest.mark.parametrize("name", BAD_BATCHES)
-def test_a_batch_that_cannot_be_says_why(name):
-    make, error, message = BAD_BATCHES[name]
+@pytest.mark.parametrize(("make", "error", "message"), BAD_BATCHES.values(), ids=BAD_BATCHES)
+def test_a_batch_that_cannot_be_says_why(make, error, message):
     with pytest.raises(error, match=message):
         make()
 
@@ -779,14 +702,11 @@ def test_whatever_looks_at_the_games_is_refused_to_a_second_thread(name):
 def test_what_may_look_at_a_batch_may_do_so_within_a_call():
     seen = []
 
-    class Looking(PythonBot):
-        name = "looking"
+    def look(view):
+        seen.append((game.seats_of(0)[0], game.max_cycles, int(game.state.owner[0, 0, 0])))
+        return HOLD_ALL, 1
 
-        def decide(self, view):
-            seen.append((game.seats_of(0)[0], game.max_cycles, int(game.state.owner[0, 0, 0])))
-            return np.full(len(view.ticks), HOLD_ALL), np.zeros(len(view.ticks), np.int64)
-
-    game = begun(VecGame(CONFIG, seats=[Looking(), *BOTS[:3]]))
+    game = begun(VecGame(CONFIG, seats=[python_bot(look, "looking"), *BOTS[:3]]))
     game.step()
     assert ("looking", None, 255) in seen
 

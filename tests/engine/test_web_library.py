@@ -13,6 +13,7 @@ from territorial.browser.page_image import LIBRARY, image_of
 from territorial.constants import EXTERNAL_CODE
 from territorial.engine import step
 from tests.bots.networks import TRAINED
+from tests.episodes import begun
 from tests.replay.support import random_setting
 
 CALLED = 2
@@ -72,8 +73,9 @@ def test_games_are_the_same_bit_for_bit(library, seed):
     config = config.replace(teams=[None, 2][seed % 2], handicap=bool(rng.integers(2)), max_ticks=600)
     networks = ["champion", OWN, "upstart"][: min(len(seats), seed % 4)]
     seats[: len(networks)] = networks
-    game = territorial.VecGame(config, 1, seats=seats, autoreset="disabled", observe=False)
-    game.reset(seeds=[seed])
+    game = begun(
+        territorial.VecGame(config, 1, seats=seats, autoreset="disabled", observe=False), seeds=[seed]
+    )
     page = GameInPage(library, game)
     while not game.state.over[0]:
         what = rng.integers(0, config.num_players + 1, len(seats))
@@ -94,8 +96,10 @@ def test_games_are_the_same_bit_for_bit(library, seed):
 
 
 def test_an_image_takes_nothing_from_its_game(library):
-    game = territorial.VecGame(territorial.GameConfig(height=32, width=32, num_players=4), 1, seats=[OWN] * 4)
-    game.reset(seeds=[1])
+    game = begun(
+        territorial.VecGame(territorial.GameConfig(height=32, width=32, num_players=4), 1, seats=[OWN] * 4),
+        seeds=[1],
+    )
     table = game._players.table.networks.copy()
     alike = copy.deepcopy(game)
     image_of(game)

@@ -24,7 +24,6 @@ class Sleeper(PythonBot):
     interval = 10
 
     def decide(self, view: Any) -> tuple[int, int]:
-        """Hold."""
         return HOLD_ALL, 1
 
 

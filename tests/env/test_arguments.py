@@ -49,22 +49,105 @@ def test_classes_say_which_keyword_was_meant(made):
         made(config=territorial.GameConfig(**SMALL), seat=["agent"])
 
 
+REFUSED = [
+    ({"obs": "raw"}, "obs is 'raw'; it must be one of packed, features, pooled, onehot"),
+    ({"frames": 0}, "frames is 0; it must be a whole number from 1 to 16"),
+    ({"frames": 17, "obs": "features"}, "frames is 17; it must be a whole number from 1 to 16"),
+    ({"frames": 0, "obs": "onehot"}, "frames is 0; it must be a whole number from 1 to 16"),
+    ({"frames": True}, "frames is True; it must be a whole number from 1 to 16"),
+    ({"pool_factor": 2.5}, "pool_factor is 2.5; it must be a whole number from 1 to 1024"),
+    (
+        {"pool_factor": 8},
+        "pool_factor is 8 and obs is 'packed'; this option works only with obs = 'pooled'",
+    ),
+    ({"pool_factor": 0, "obs": "pooled"}, "pool_factor is 0; it must be a whole number from 1 to 1024"),
+    (
+        {"zero_copy": True, "obs": "features"},
+        "zero_copy is True and obs is 'features'; this option works only with obs = 'packed'",
+    ),
+    ({"agent_death": "stay"}, "agent_death is 'stay'; it must be one of remove, keep"),
+    ({"action_mask": True}, "action_mask is True; it must be one of obs, info, none"),
+    ({"action_format": "box"}, "action_format is 'box'; it must be one of discrete, multi_discrete"),
+    ({"end_when": "never"}, "end_when is 'never'; it must be one of game, no_agents"),
+    (
+        {"render_mode": "rgb"},
+        "render_mode is 'rgb'; it must be one of ansi, human, rgb_array",
+    ),
+    ({"max_cycles": 0}, "max_cycles is 0; it must be a whole number of at least 1"),
+    ({"max_cycles": 2.5}, "max_cycles is 2.5; it must be a whole number of at least 1"),
+    ({"seats": ("agent",) * 3}, "seats has 3 entries"),
+    ({"seats": ("agent", "nobody", "agent", "agent")}, "'nobody'"),
+    ({"seats": ("agent", "external", "agent", "agent")}, r"seats\[1\] is 'external'"),
+    ({"seats": ("random",) * 4}, "no seat is called 'agent'"),
+    ({"num_players": 1}, "num_players is 1; it must be a whole number from 2"),
+    ({"config": "big"}, "config is 'big'"),
+    (
+        {"obs_key": "observations"},
+        "obs_key is 'observations' and obs is 'packed'; this option works only",
+    ),
+    (
+        {"obs": "features", "obs_key": "obs"},
+        "obs_key is 'obs'; it must be one of observation, observations",
+    ),
+    ({"zero_copy": 1}, "zero_copy is 1; it must be True or False"),
+    ({"launches": "yes"}, "launches is 'yes'; it must be"),
+    *(
+        ({"repeat": bad}, "repeat is .*; it must be a whole number of at least 1")
+        for bad in (0, 1.5, True, "2")
+    ),
+    ({"obs": "feature"}, r"obs is 'feature' \(did you mean 'features'\?\); it must be one of packed,"),
+    ({"map": "lake"}, r"map is 'lake' \(did you mean 'lakes'\?\); it must be one of open, lakes"),
+    ({"map": "islands:cuont=3"}, r"has no option 'cuont' \(did you mean 'count'\?\); it has count"),
+    ({"seats": ["agent", "bankr"] * 2}, r"seats\[1\] is 'bankr' \(did you mean 'banker'\?\); it must be"),
+    (
+        {"rewards": {"lnad": 1}},
+        r"rewards has the part 'lnad' \(did you mean 'land'\?\); the parts are land",
+    ),
+]
+REFUSED_BY_VECTORS = [
+    ({"maps": ["lakes"] * 2}, "maps is 2 maps; it must be one map for each of the 3 games"),
+    ({"maps": "lakes"}, "maps is 'lakes'; it must be one map for each"),
+    ({"maps": ["lakes", "open", "lakes + open"]}, "maps has the mix 'lakes [+] open'"),
+    ({"maps": ["lakes"] * 3, "num_maps": 4}, "num_maps is 4; it must be 1 when maps has"),
+    ({"maps": ["lakes", "swamp", "open"]}, "map is 'swamp'"),
+    ({"render_mode": "film"}, "render_mode is 'film'"),
+    ({"autoreset": "later"}, "autoreset is 'later'; it must be one of same_step, next_step, disabled"),
+    ({"obs": "raw"}, "obs is 'raw'"),
+    ({"num_envs": 0}, "num_games is 0"),
+    ({"seats": "agent"}, "seats is 'agent'; it must be a sequence"),
+    ({"num_allies": 2, "obs": "pairs"}, "num_allies is 2; it must be 0 or None, as these games have no"),
+    (
+        {"teams": 2, "num_allies": 2},
+        "num_allies is 2 and obs is 'features'; this option works only",
+    ),
+    (
+        {"teams": 2, "num_allies": -1, "obs": "pairs"},
+        "num_allies is -1; it must be a whole number from 0 to 250",
+    ),
+    ({"num_candidates": 4}, "num_candidates is 4 and obs is 'features'; this option works only"),
+    (
+        {"num_candidates": 0, "obs": "pairs"},
+        "num_candidates is 0; it must be a whole number from 1 to 250",
+    ),
+    *(({"seats": seats}, "seats") for seats in (5, [5, "agent"], [], [[]] * 2, {"agent"})),
+    *(({"repeat": bad}, "repeat is .*; it must be a whole number of at least 1") for bad in (0, 1.5)),
+]
+
+
+def small_vec(num_envs=3, **changes):
+    return territorial.make_vec(num_envs, **(SMALL | {"obs": "features"} | changes))
+
+
 @pytest.mark.parametrize(
-    ("keywords", "message"),
+    ("make", "arguments", "message"),
     [
-        ({"obs": "feature"}, r"obs is 'feature' \(did you mean 'features'\?\); it must be one of packed,"),
-        ({"map": "lake"}, r"map is 'lake' \(did you mean 'lakes'\?\); it must be one of open, lakes"),
-        ({"map": "islands:cuont=3"}, r"has no option 'cuont' \(did you mean 'count'\?\); it has count"),
-        ({"seats": ["agent", "bankr"] * 2}, r"seats\[1\] is 'bankr' \(did you mean 'banker'\?\); it must be"),
-        (
-            {"rewards": {"lnad": 1}},
-            r"rewards has the part 'lnad' \(did you mean 'land'\?\); the parts are land",
-        ),
+        *((small_env, arguments, message) for arguments, message in REFUSED),
+        *((small_vec, arguments, message) for arguments, message in REFUSED_BY_VECTORS),
     ],
 )
-def test_a_name_that_is_nearly_right_brings_up_the_right_one(keywords, message):
-    with pytest.raises(ValueError, match=message):
-        small_env(**keywords)
+def test_bad_arguments_are_errors_that_name_them(make, arguments, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        make(**arguments)
 
 
 @pytest.mark.parametrize(("obs", "action_format"), OBS_AND_FORMATS)
@@ -88,10 +171,9 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("make", "shape"), FORMS.values(), ids=FORMS)
 @pytest.mark.parametrize("action", [np.array([3]), np.array(3), np.int8(3), np.array([[3]])], ids=repr)
-def test_an_action_may_be_an_array_of_size_one(action, form):
-    make, shape = FORMS[form]
+def test_an_action_may_be_an_array_of_size_one(action, make, shape):
     digests = set()
     for given in (action, 3):
         env = make()
@@ -115,9 +197,3 @@ def test_a_bot_in_python_may_sit_on_the_first_seat():
         made.reset(seed=0)
         made.step(np.zeros((made.num_envs, 1), int))
         assert (made.game.seats_of(0), made.num_agents) == (("sleeper", "agent", "novice-1", "novice-1"), 1)
-
-
-@pytest.mark.parametrize("seats", [5, "agent", [5, "agent"], [], [[]] * 2, {"agent"}])
-def test_seats_that_are_none_are_errors_that_name_them(seats):
-    with pytest.raises((TypeError, ValueError), match="seats"):
-        territorial.make_vec(2, seats=seats, **SMALL)

@@ -44,8 +44,6 @@ def test_make_vec_has_the_launches_of_the_engine(autoreset: str, reward_fn: Any)
 def test_nothing_is_told_without_the_option() -> None:
     env = territorial.make_vec(1, seats=SEATS, obs="features", **GAME)
     assert "launches" not in env.reset(seed=0)[1]
-    with pytest.raises(TypeError, match=r"launches is 'yes'; it must be"):
-        territorial.make_vec(1, launches="yes", **GAME)
 
 
 def test_each_agent_of_a_parallel_env_sees_the_launches_of_its_game() -> None:

@@ -5,10 +5,11 @@ import pytest
 
 import territorial
 from territorial import make_vec
-from territorial.bots import HOLD_ALL, PythonBot
+from territorial.bots import HOLD_ALL
 from territorial.constants import NUM_FRACTIONS
 from territorial.decode import pair_names
 from territorial.observation.pair_columns import PAIRS, UNIT, column
+from tests.bots.support import python_bot
 from tests.env.support import SMALL, small_env
 from tests.episodes import begun
 
@@ -198,21 +199,14 @@ def test_actions_out_of_range_are_refused_and_nothing_changes(action_format, wan
         env.step(dict.fromkeys(env.agents, actions[1, 2]))
 
 
-class Watcher(PythonBot):
-    """A bot that attacks the first candidate, and keeps what it saw."""
-
-    name, interval = "watcher-1", 10
-
-    def __init__(self):
-        self.seen = []
-
-    def decide(self, view):
-        self.seen.append((view.games, view.seats, view.pairs, view.candidates, view.fronts))
-        return view.candidates[:, 0], np.full(len(view.seats), 64)
-
-
 def test_a_bot_in_python_sees_what_networks_see():
-    bot = Watcher()
+    seen = []
+
+    def watch(view):
+        seen.append((view.games, view.seats, view.pairs, view.candidates, view.fronts))
+        return view.candidates[:, 0], 64
+
+    bot = python_bot(watch)
     game = begun(
         territorial.VecGame(
             territorial.GameConfig(height=24, width=24, num_players=4),
@@ -222,9 +216,9 @@ def test_a_bot_in_python_sees_what_networks_see():
     )
     for _ in range(20):
         before = game.clone()
-        bot.seen.clear()
+        seen.clear()
         game.step()
-        for games, seats, pairs, candidates, fronts in bot.seen:
+        for games, seats, pairs, candidates, fronts in seen:
             wanted = before.pairs(games, seats)
             for found, array in zip(pairs, wanted, strict=True):
                 assert np.array_equal(found, array)

@@ -92,15 +92,6 @@ def test_all_forms_of_environments_have_the_option():
     assert many.step(np.zeros(4, int))[4]["tick"].tolist() == [40] * 4
 
 
-@pytest.mark.parametrize(
-    ("bad", "error"), [(0, ValueError), (1.5, TypeError), (True, TypeError), ("2", TypeError)]
-)
-def test_a_bad_number_of_decisions_is_refused(bad, error):
-    for make in (territorial.parallel_env, lambda **options: territorial.make_vec(1, **options)):
-        with pytest.raises(error, match=r"repeat is .*; it must be a whole number of at least 1"):
-            make(repeat=bad)
-
-
 def test_a_reward_function_that_fails_inside_leaves_the_decisions_played():
     calls = []
 

@@ -72,32 +72,47 @@ def test_who_dies_in_the_last_step_allowed_is_terminated_not_truncated():
 # ---- actions ----------------------------------------------------------------------------------------
 
 
+HOLDS = dict.fromkeys(("player_0", "player_2", "player_3"), 0)
 NUMBERS = (
     *(-1, 51, 2**70, 1.0, "1", None, True, [3], np.float32(3)),
     *(np.array([1, 2]), np.array([3.0]), np.array([True]), np.array([51])),
 )
 
 
+PAIRS = (3, [1], [1, 2, 3], [0.0, 1.0], [6, 0], [0, 10], [-1, 0], [[1, 2], 3], None)
+
+
 @pytest.mark.parametrize(
-    ("actions", "message"),
+    ("action_format", "actions", "message"),
     [
         *(
-            ({"player_0": 0, "player_2": bad, "player_3": 0}, r"action of 'player_2' is .* from 0 to 50")
+            ("discrete", HOLDS | {"player_2": bad}, r"action of 'player_2' is .* from 0 to 50")
             for bad in NUMBERS
         ),
-        ({"player_0": 0, "player_2": 0}, "no action for 'player_3'"),
-        ({}, "no action for 'player_0'"),
-        (HOLD_ALL, "'player_1'; the agents are player_0, player_2, player_3"),
+        *(
+            (
+                "multi_discrete",
+                dict.fromkeys(HOLDS, (0, 0)) | {"player_2": bad},
+                r"action of 'player_2' is .* two whole numbers, from 0 to 5 and",
+            )
+            for bad in PAIRS
+        ),
+        ("discrete", {"player_0": 0, "player_2": 0}, "no action for 'player_3'"),
+        ("discrete", {}, "no action for 'player_0'"),
+        ("discrete", HOLD_ALL, "'player_1'; the agents are player_0, player_2, player_3"),
     ],
 )
-def test_actions_that_cannot_be_are_errors_that_name_them_and_change_nothing(actions, message):
-    env = small_env(seats=("agent", "banker", "agent", "agent"))
-    play_some(env, 3)
+def test_actions_that_cannot_be_are_errors_that_name_them_and_change_nothing(action_format, actions, message):
+    env = begun(small_env(action_format=action_format, seats=("agent", "banker", "agent", "agent")), seed=3)
+    good = {"discrete": (0, np.int32(50), np.array([[3]])), "multi_discrete": ((0, 0), [5, 9], [1, 1])}
+    hold = dict(zip(HOLDS, good[action_format], strict=True))
+    for _ in range(3):
+        env.step(hold)
     before = env.game.digest(0)
     with pytest.raises(ValueError, match=message):
         env.step(actions)
     assert env.game.digest(0) == before
-    env.step({"player_0": 0, "player_2": np.int32(50), "player_3": np.array([[3]])})
+    env.step(hold)
 
 
 def test_without_a_game_there_are_no_steps_but_those_of_nobody():
@@ -190,53 +205,6 @@ def test_human_mode_shows_every_step_by_itself(monkeypatch):
 
 
 # ---- making one -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"obs": "raw"}, "obs is 'raw'; it must be one of packed, features, pooled, onehot"),
-        ({"frames": 0}, "frames is 0; it must be a whole number from 1 to 16"),
-        ({"frames": 17, "obs": "features"}, "frames is 17; it must be a whole number from 1 to 16"),
-        ({"frames": 0, "obs": "onehot"}, "frames is 0; it must be a whole number from 1 to 16"),
-        ({"frames": True}, "frames is True; it must be a whole number from 1 to 16"),
-        ({"pool_factor": 2.5}, "pool_factor is 2.5; it must be a whole number from 1 to 1024"),
-        (
-            {"pool_factor": 8},
-            "pool_factor is 8 and obs is 'packed'; this option works only with obs = 'pooled'",
-        ),
-        ({"pool_factor": 0, "obs": "pooled"}, "pool_factor is 0; it must be a whole number from 1 to 1024"),
-        (
-            {"zero_copy": True, "obs": "features"},
-            "zero_copy is True and obs is 'features'; this option works only with obs = 'packed'",
-        ),
-        ({"agent_death": "stay"}, "agent_death is 'stay'; it must be one of remove, keep"),
-        ({"action_mask": True}, "action_mask is True; it must be one of obs, info, none"),
-        ({"action_format": "box"}, "action_format is 'box'; it must be one of discrete, multi_discrete"),
-        ({"end_when": "never"}, "end_when is 'never'; it must be one of game, no_agents"),
-        (
-            {"render_mode": "rgb"},
-            "render_mode is 'rgb'; it must be one of ansi, human, rgb_array",
-        ),
-        ({"max_cycles": 0}, "max_cycles is 0; it must be a whole number of at least 1"),
-        ({"max_cycles": 2.5}, "max_cycles is 2.5; it must be a whole number of at least 1"),
-        ({"seats": ("agent",) * 3}, "seats has 3 entries"),
-        ({"seats": ("agent", "nobody", "agent", "agent")}, "'nobody'"),
-        ({"seats": ("agent", "external", "agent", "agent")}, r"seats\[1\] is 'external'"),
-        ({"seats": ("random",) * 4}, "no seat is called 'agent'"),
-        ({"num_players": 1}, "num_players is 1; it must be a whole number from 2"),
-    ],
-)
-def test_bad_arguments_are_errors_that_name_them(arguments, message):
-    with pytest.raises((TypeError, ValueError), match=message):
-        small_env(**arguments)
-
-
-def test_arguments_that_are_no_field_of_the_config_are_errors():
-    with pytest.raises(TypeError, match="unexpected keyword argument 'hieght'"):
-        parallel_env(hieght=24)
-    with pytest.raises(TypeError, match="config is 'big'"):
-        parallel_env(config="big")
 
 
 def test_a_config_can_be_given_whole_and_changed():

@@ -12,7 +12,7 @@ from territorial.envs import forms
 from territorial.game.state import OVER, PLAYERS, TICK, State
 from territorial.observation.action_encoding import unflatten
 from territorial.replay import starts
-from tests.episodes import difference
+from tests.episodes import begun, difference
 from tests.replay.support import random_actions, recorded_game
 from tests.twin.rng import H
 
@@ -91,8 +91,7 @@ def test_games_go_on_as_the_recorded_ones(monkeypatch, moments, from_there, auto
 
 def test_all_environments_begin_from_there(moments, from_there):
     tick = int(start_of(moments, 0, 0).state.tick[0])
-    many = territorial.make_vec(4, autoreset="disabled", **from_there)
-    many.reset(seed=5)
+    many = begun(territorial.make_vec(4, autoreset="disabled", **from_there), seed=5)
     assert many.game.state.tick.tolist() == [start_of(moments, k, 0).state.tick[0] for k in range(4)]
     many.reset_game(2, seed=H(5, STREAM_EPISODE, 0, 0))
     assert many.game.digest(2) == many.game.digest(0)
@@ -105,8 +104,9 @@ def test_all_environments_begin_from_there(moments, from_there):
 
 
 def test_seats_say_who_goes_on(moments, from_there):
-    env = territorial.make_vec(2, **{**from_there, "seats": ["agent", "banker", "agent", "champion"]})
-    env.reset(seed=5)
+    env = begun(
+        territorial.make_vec(2, **{**from_there, "seats": ["agent", "banker", "agent", "champion"]}), seed=5
+    )
     assert env.game.seats_of(1) == ("agent", "banker-1", "agent", "champion-1")
     assert env.agent_seats.tolist() == [[1, 3]] * 2
     assert env.game.digest(1) == start_of(moments, 1, 0).digest(0)

@@ -2,25 +2,12 @@
 
 import copy
 
-import pytest
-
 from territorial.envs.infos import INFO_NAMES
 from tests.env.support import play, small_env
-from tests.episodes import begun, difference
+from tests.episodes import difference
 
 WHOLE = set(INFO_NAMES) - {"place"}
 BOTS = ("agent", "metronome", "agent", "metronome")
-
-
-@pytest.mark.parametrize("bad", [3, [1], [1, 2, 3], [0.0, 1.0], [6, 0], [0, 10], [-1, 0], [[1, 2], 3], None])
-def test_a_bad_pair_is_an_error_that_names_it_and_changes_nothing(bad):
-    tested = begun(small_env(action_format="multi_discrete"), seed=0)
-    before = tested.game.digest(0)
-    hold = dict.fromkeys(tested.agents, (0, 0))
-    with pytest.raises(ValueError, match=r"action of 'player_1' is .* two whole numbers, from 0 to 5 and"):
-        tested.step(hold | {"player_1": bad})
-    assert tested.game.digest(0) == before
-    tested.step(hold)
 
 
 # ---- the dead ---------------------------------------------------------------------------------------

@@ -116,47 +116,6 @@ def test_final_observations_are_those_that_the_other_ways_show(obs, action_forma
         assert difference(shown["disabled"], shown["same_step"]) is None
 
 
-@pytest.mark.parametrize("agent_death", CHOICES["agent_death"])
-@pytest.mark.parametrize("autoreset", AUTORESETS)
-def test_a_limit_of_steps_truncates_all_who_are_left(agent_death, autoreset):
-    vec = begun(small_vec(max_cycles=4, agent_death=agent_death, autoreset=autoreset), seed=1)
-    flags = []
-    for _, _, (_, rewards, terminated, truncated, info) in steps(vec, 10):
-        assert not terminated.any()
-        assert (truncated == info["is_over"][:, None]).all()
-        assert not vec.game.info["ended"].any()  # no game ended by its rules
-        flags.append(bool(truncated.all()))
-        assert truncated.any() == truncated.all()
-        if autoreset == "disabled" and True in flags[:-1]:
-            assert not rewards.any()
-    ends = {"same_step": [3, 7], "next_step": [3, 8], "disabled": [3]}
-    assert np.flatnonzero(flags).tolist() == ends[autoreset]
-
-
-@pytest.mark.parametrize(
-    ("agent_death", "obs"), [("remove", "features"), ("keep", "features"), ("keep", "pairs")]
-)
-def test_an_agent_is_terminated_once_a_game_and_the_dead_only_hold(agent_death, obs):
-    vec = begun(
-        small_vec(agent_death=agent_death, obs=obs, seats=("agent", "metronome") * 2, max_ticks=3000), seed=2
-    )
-    count = np.zeros((NUM_ENVS, 2), int)
-    was_alive, deaths = np.ones((NUM_ENVS, 2), bool), 0
-    for masks, _, (_, rewards, terminated, _, info) in steps(vec, 400):
-        assert (masks[~was_alive].sum(-1) == 1).all()
-        assert (masks[..., 0] == 1).all()
-        assert (rewards[~was_alive] == 0).all()
-        count += terminated
-        if agent_death == "keep":
-            assert (terminated == info["is_over"][:, None]).all()
-        assert (count <= 1).all()
-        assert (count[info["is_over"]] == 1).all()
-        count[info["is_over"]] = 0
-        deaths += (was_alive & (info["alive"] == 0) & ~info["is_over"][:, None]).sum()
-        was_alive = info["alive"] == 1
-    assert deaths > 0
-
-
 def test_games_may_have_line_ups_of_their_own_with_equally_many_agents():
     line_ups = [("agent", "novice", "agent", "banker"), ("metronome", "agent", "agent", "turtle")]
     vec = begun(small_vec(2, seats=line_ups), seed=3)
@@ -219,40 +178,6 @@ def test_every_game_may_have_a_map_of_its_own():
     other = begun(small_vec(2, maps=maps[1:3], max_ticks=100), seed=0)
     with pytest.raises(ValueError, match="the saved game has the config"):
         other.restore(0, vec.save(0))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"maps": ["lakes"] * 2}, "maps is 2 maps; it must be one map for each of the 3 games"),
-        ({"maps": "lakes"}, "maps is 'lakes'; it must be one map for each"),
-        ({"maps": ["lakes", "open", "lakes + open"]}, "maps has the mix 'lakes [+] open'"),
-        ({"maps": ["lakes"] * 3, "num_maps": 4}, "num_maps is 4; it must be 1 when maps has"),
-        ({"maps": ["lakes", "swamp", "open"]}, "map is 'swamp'"),
-        ({"render_mode": "film"}, "render_mode is 'film'"),
-        ({"autoreset": "later"}, "autoreset is 'later'; it must be one of same_step, next_step, disabled"),
-        ({"obs": "raw"}, "obs is 'raw'"),
-        ({"num_envs": 0}, "num_games is 0"),
-        ({"seats": "agent"}, "seats is 'agent'; it must be a sequence"),
-        ({"num_allies": 2, "obs": "pairs"}, "num_allies is 2; it must be 0 or None, as these games have no"),
-        (
-            {"teams": 2, "num_allies": 2},
-            "num_allies is 2 and obs is 'features'; this option works only",
-        ),
-        (
-            {"teams": 2, "num_allies": -1, "obs": "pairs"},
-            "num_allies is -1; it must be a whole number from 0 to 250",
-        ),
-        ({"num_candidates": 4}, "num_candidates is 4 and obs is 'features'; this option works only"),
-        (
-            {"num_candidates": 0, "obs": "pairs"},
-            "num_candidates is 0; it must be a whole number from 1 to 250",
-        ),
-    ],
-)
-def test_bad_arguments_are_errors_that_name_them(arguments, message):
-    with pytest.raises((TypeError, ValueError), match=message):
-        small_vec(**arguments)
 
 
 def test_games_can_be_looked_at():

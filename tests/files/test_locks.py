@@ -8,9 +8,9 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 import types
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from unittest.mock import Mock
 from urllib.error import URLError
@@ -25,6 +25,8 @@ from territorial.files.atomic import naming, sync_folder
 from territorial.files.locks import InUseError, locked, one_writer
 from territorial.league import SnapshotStore
 from tests.league.support import manifest
+
+SMALL = GameConfig(height=24, width=24, num_players=2, max_ticks=60)
 
 
 @pytest.fixture
@@ -69,8 +71,7 @@ def test_who_has_a_lock_is_told_to_other_processes(tmp_path):
 
 
 def test_a_contest_that_has_stopped_goes_to_other_processes_with_its_ranking():
-    config = GameConfig(height=24, width=24, num_players=2, max_ticks=100)
-    ranking = match(["banker", "turtle"], config, 1, processes=1, progress=False)
+    ranking = match(["banker", "turtle"], SMALL, 1, processes=1, progress=False)
     again = pickle.loads(pickle.dumps(StoppedError("why", ranking)))
     assert (str(again), again.result.records) == ("why", ranking.records)
 
@@ -99,7 +100,6 @@ def test_every_error_of_a_file_can_be_named(error, kind, number):
 
 
 fcntl = pytest.importorskip("fcntl", reason="Windows has locks of another kind")
-SMALL = GameConfig(height=24, width=24, num_players=2, max_ticks=60)
 
 
 @pytest.fixture(params=[errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS], ids=errno.errorcode.get)
@@ -214,11 +214,9 @@ def test_threads_wait_for_each_other(without_locks, tmp_path):
             entered.append(len(inside) == 1)
             inside.pop()
 
-    threads = [threading.Thread(target=enter) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as threads:
+        for _ in range(4):
+            threads.submit(enter)
     assert entered == [True] * 4
     assert not list(tmp_path.glob("*.held"))
 

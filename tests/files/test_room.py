@@ -80,9 +80,8 @@ MAKERS = {
 }
 
 
-@pytest.mark.parametrize("name", MAKERS)
-def test_what_takes_much_is_told_once_and_what_takes_more_than_there_is_is_an_error(name, monkeypatch):
-    make, least = MAKERS[name]
+@pytest.mark.parametrize(("make", "least"), MAKERS.values(), ids=MAKERS)
+def test_what_takes_much_is_told_once_and_what_takes_more_than_there_is_is_an_error(make, least, monkeypatch):
     asked = []
 
     def room(free):

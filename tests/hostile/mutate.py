@@ -80,41 +80,21 @@ def _flip_bits(draw: random.Random, data: bytearray) -> None:
         data[draw.randrange(len(data))] ^= 1 << draw.randrange(8)
 
 
-def _overwrite(draw: random.Random, data: bytearray) -> None:
-    where = _section(draw, data)
-    data[where] = draw.choice((draw.randbytes, bytes))(len(data[where]))
-
-
-def _set_number(draw: random.Random, data: bytearray) -> None:
-    """Write an extreme number where a length or a place could stand."""
-    width, at = draw.choice((1, 2, 4, 8)), draw.randint(0, len(data))
-    number = draw.choice(EXTREMES) % 256**width
-    data[at : at + width] = number.to_bytes(width, draw.choice(("little", "big")))
+def _write(draw: random.Random, data: bytearray) -> None:
+    """Put an extreme number, other bytes or a section, up to 64 times, before what is there or over it."""
+    width, at, section = draw.choice((1, 2, 4, 8)), draw.randint(0, len(data)), data[_section(draw, data)]
+    number = (draw.choice(EXTREMES) % 256**width).to_bytes(width, draw.choice(("little", "big")))
+    others = draw.choice((draw.randbytes, bytes))(len(section))
+    written = draw.choice((number, number, others, section * draw.choice((1, 1, 2, 64))))
+    data[at : at + draw.choice((0, len(written)))] = written
 
 
 def _truncate(draw: random.Random, data: bytearray) -> None:
     del data[draw.randint(0, len(data)) :]
 
 
-def _insert(draw: random.Random, data: bytearray) -> None:
-    at = draw.randint(0, len(data))
-    data[at:at] = draw.randbytes(draw.randint(1, 64))
-
-
 def _remove(draw: random.Random, data: bytearray) -> None:
     del data[_section(draw, data)]
-
-
-def _double(draw: random.Random, data: bytearray) -> None:
-    """Put a section in once more, here or elsewhere, up to 64 times."""
-    part, at = bytes(data[_section(draw, data)]), draw.randint(0, len(data))
-    data[at:at] = part * draw.choice((1, 1, 2, 64))
-
-
-def _splice(draw: random.Random, data: bytearray) -> None:
-    """Put one section over another."""
-    part = bytes(data[_section(draw, data)])
-    data[_section(draw, data)] = part
 
 
 def _swap_halves(draw: random.Random, data: bytearray) -> None:
@@ -125,17 +105,12 @@ def _swap_halves(draw: random.Random, data: bytearray) -> None:
 EDITS: tuple[Edit, ...] = (
     _flip_bits,
     _flip_bits,
-    _overwrite,
-    _set_number,
-    _set_number,
+    *[_write] * 6,
     _truncate,
-    _insert,
     _remove,
-    _double,
-    _splice,
     _swap_halves,
 )
-"""What is done to a file; the gentle ones, which reach furthest into a reader, are there twice."""
+"""What is done to a file; the gentle ones, which reach furthest into a reader, are there more than once."""
 
 
 # ---- JSON --------------------------------------------------------------------------------------------

@@ -100,7 +100,7 @@ DECISIONS = {
 
 @pytest.mark.parametrize(("body", "found"), GREETINGS.items())
 def test_what_is_no_greeting_is_refused(tmp_path, body, found):
-    path = program(tmp_path, f"{NOTES}{body}\nsys.stdin.read()\n", start=ANSWERS)
+    path = program(tmp_path, f"{NOTES}input()\n{body}\nsys.stdin.read()\n", start=ANSWERS)
     with pytest.raises(ProgramError, match=f"^program '{path}', in its greeting: .*({found})"):
         Program(path, seconds=PATIENCE if body == HANGS else 10)
     assert are_gone(path)

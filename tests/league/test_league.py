@@ -18,6 +18,18 @@ def league_of(*learners, num_players=8, rated=False, **changes):
     return League(LeagueConfig(num_players=num_players, learners=learners, **changes), rated=rated)
 
 
+def frozen(league, count):
+    """Return a league of which ``main`` has been frozen so many times."""
+    for _ in range(count):
+        league.freeze("main")
+    return league
+
+
+def beat(league, winner, loser, games):
+    for _ in range(games):
+        league.record([winner, loser], [1, 2])
+
+
 def main(seats=2, *parts, **changes):
     return Learner(name="main", seats=seats, opponents=parts or (Opponents(seats=8 - seats),), **changes)
 
@@ -114,11 +126,10 @@ def test_line_ups_of_32_seats_mix_strategies():
         Opponents(seats=4, strategy="near", among=("snapshots", "bots")),
         Opponents(seats=8, strategy="uniform", among=("bots",)),
     )
-    league = league_of(
-        Learner(name="main", seats=8, opponents=parts), num_players=32, bots=("banker", "novice")
+    league = frozen(
+        league_of(Learner(name="main", seats=8, opponents=parts), num_players=32, bots=("banker", "novice")),
+        3,
     )
-    for _ in range(3):
-        league.freeze("main")
     assert [group.seats for group in league.table().groups] == [8, 4, 8, 4, 8]
     players = [str(player) for player in league.draw()]
     assert (len(players), players[:12]) == (32, ["trainable:main"] * 12)
@@ -129,9 +140,7 @@ def test_line_ups_of_32_seats_mix_strategies():
 
 
 def test_those_who_win_are_met_more_often():
-    league = league_of(main(2, Opponents(seats=6, weighting="hard", power=2)))
-    for _ in range(2):
-        league.freeze("main")
+    league = frozen(league_of(main(2, Opponents(seats=6, weighting="hard", power=2))), 2)
     for _ in range(50):
         league.record(["trainable:main", "snapshot:main-0", "snapshot:main-1"], [2, 1, 3])
     players = league.table().groups[1].players
@@ -143,8 +152,7 @@ def test_those_who_win_are_met_more_often():
 
 def test_a_learner_is_an_even_opponent_of_itself():
     league = league_of(main(2, Opponents(seats=6, among=("mains", "bots"))), bots=("banker",))
-    for _ in range(50):
-        league.record(["trainable:main", "bot:banker"], [1, 2])
+    beat(league, "trainable:main", "bot:banker", 50)
     names, candidates = league.candidates("main", ("mains", "bots"))
     above = dict(zip(names, candidates.above.tolist(), strict=True))
     assert above["trainable:main"] == 0.5 < above["bot:banker"]
@@ -171,11 +179,6 @@ def test_own_games_are_one_learners_and_shared_ones_are_everybodys():
 
 
 # ---- gates ---------------------------------------------------------------------------------------------
-
-
-def beat(league, winner, loser, games):
-    for _ in range(games):
-        league.record([winner, loser], [1, 2])
 
 
 def assert_shut(league, reason):
@@ -232,9 +235,7 @@ def test_an_exploiter_is_measured_by_main_and_begins_anew():
 
 @pytest.mark.parametrize(("eviction", "gone"), [("oldest", "main-0"), ("similar", "main-1")])
 def test_the_league_gives_up_whom_it_needs_least(eviction, gone):
-    league = league_of(main(), capacity=4, eviction=eviction, bots=("banker",))
-    for _ in range(4):
-        league.freeze("main")
+    league = frozen(league_of(main(), capacity=4, eviction=eviction, bots=("banker",)), 4)
     for name, place in (("main-0", 1), ("main-1", 3), ("main-2", 3), ("main-3", 2)):
         for _ in range(20):
             league.record([f"snapshot:{name}", "bot:banker"], [place, 2])
@@ -268,9 +269,7 @@ def test_the_newest_of_every_learner_stays():
         capacity=3,
     )
     shared.freeze("b")
-    for _ in range(6):
-        shared.freeze("main")
-    assert list(shared.snapshots) == ["b-0", "main-4", "main-5"]
+    assert list(frozen(shared, 6).snapshots) == ["b-0", "main-4", "main-5"]
 
 
 # ---- keeping -------------------------------------------------------------------------------------------
@@ -315,10 +314,7 @@ def test_the_same_calls_give_the_same_league():
 
 def with_snapshots(count, **options):
     """A league of one learner with ``count`` snapshots, which plays ``options`` of them."""
-    league = league_of(main(2, Opponents(seats=6, strategy="uniform", **options)))
-    for _ in range(count):
-        league.freeze("main")
-    return league
+    return frozen(league_of(main(2, Opponents(seats=6, strategy="uniform", **options))), count)
 
 
 def test_opponents_may_be_drawn_together():
@@ -357,12 +353,8 @@ def test_few_snapshots_are_drawn_by_weight_and_follow_from_the_seed():
 
 
 def test_few_snapshots_leave_other_players_their_share():
-    league = league_of(
-        main(2, Opponents(seats=6, strategy="uniform", among=("snapshots", "bots"), distinct=1)),
-        bots=("banker", "novice"),
-    )
-    for _ in range(6):
-        league.freeze("main")
+    part = Opponents(seats=6, strategy="uniform", among=("snapshots", "bots"), distinct=1)
+    league = frozen(league_of(main(2, part), bots=("banker", "novice")), 6)
     players = league.table().groups[1].players
     assert sorted(str(player).partition(":")[0] for player in players) == ["bot", "bot", "snapshot"]
     assert sorted(players.values()) == pytest.approx([1 / 8, 1 / 8, 6 / 8])

@@ -58,14 +58,6 @@ def seen(one):
     return one.games, one.pairs, one.above, one.win_rate, one.place_difference
 
 
-def test_wins_pairs_and_places_are_those_of_the_seats():
-    payoff = after(([A, B, B, C], [2, 1, 3.5, 3.5]))
-    assert seen(payoff.of(A, B)) == (1, 2, 0.5, 0.0, 0.25)
-    assert seen(payoff.of(B, A)) == (1, 2, 0.5, 1.0, -0.25)
-    assert seen(payoff.of(B, C)) == (1, 2, 0.75, 1.0, 1.25)
-    assert (payoff.opponents(A), payoff.opponents("stranger")) == ((B, C), ())
-
-
 def test_who_lived_when_a_game_was_left_came_in_above_the_dead_alone():
     nan = math.nan
     payoff = after(([A, B, B, C, C], [nan, nan, 5, 4, nan]))
@@ -74,6 +66,7 @@ def test_who_lived_when_a_game_was_left_came_in_above_the_dead_alone():
     assert seen(payoff.of(A, C)) == (1, 1, 1.0, 0.0, 2.0)
     payoff.record([A, B], [nan, nan])
     assert payoff.of(A, B).games == 1
+    assert (payoff.opponents(A), payoff.opponents("stranger")) == ((B, C), ())
 
 
 def by_hand(games, player, opponent):

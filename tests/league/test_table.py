@@ -115,28 +115,37 @@ def test_players_have_seats_in_the_engine():
     territorial.VecGame(config, 1, seats=seats)
 
 
-@pytest.mark.parametrize(
-    ("text", "error", "message"),
-    [
-        (
-            "banker",
-            ValueError,
-            "a player is 'banker'; it must be KIND:NAME, KIND one of trainable, bot, snapshot",
-        ),
-        ("bot:", ValueError, "it must be KIND:NAME"),
-        ("bot:nobody", ValueError, "a player is 'bot:nobody'; bots are random, "),
-        ("bot:bankr", ValueError, r"a player is 'bot:bankr' \(did you mean 'banker'\?\); bots are random, "),
-        (3, TypeError, "a player is 3; it must be a string"),
-    ],
-)
-def test_what_is_no_player_is_named(text, error, message):
-    with pytest.raises(error, match=message):
-        Player.parse(text)
+def drawing(*bots):
+    return LineUpDistribution([Group(2, {bot: 1}) for bot in bots] + [Group(2, {"trainable:main": 1})])
 
 
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
+        (
+            lambda: Player.parse("banker"),
+            ValueError,
+            "a player is 'banker'; it must be KIND:NAME, KIND one of",
+        ),
+        (lambda: Player.parse("bot:"), ValueError, "it must be KIND:NAME"),
+        (lambda: Player.parse("bot:nobody"), ValueError, "a player is 'bot:nobody'; bots are random, "),
+        (lambda: Player.parse("bot:bankr"), ValueError, r"'bot:bankr' \(did you mean 'banker'\?\); bots are"),
+        (lambda: Player.parse(3), TypeError, "a player is 3; it must be a string"),
+        (
+            lambda: drawing(Patient(), Patient()),
+            ValueError,
+            "two custom bots are called 'patient-1'",
+        ),
+        (
+            lambda: drawing(Patient("banker")),
+            ValueError,
+            "the bot Patient has the name 'banker', which belongs to another bot",
+        ),
+        (
+            lambda: drawing(Patient("")),
+            ValueError,
+            "the bot Patient has the name ''; it must be a string of 1 to 64 characters",
+        ),
         (
             lambda: Group(0, {"bot:banker": 1}),
             ValueError,
@@ -212,19 +221,3 @@ def test_bots_in_python_sit_in_tables():
     assert LineUpDistribution(table.groups).draw(rng()) == drawn
     copied = pickle.loads(pickle.dumps(table))  # as to a runner
     assert len({player.bot for player in copied.draw(rng())[2:]}) == 1
-
-
-@pytest.mark.parametrize(
-    ("bots", "message"),
-    [
-        ([Patient(), Patient()], "two custom bots are called 'patient-1'; make one"),
-        (
-            [Patient("banker")],
-            "the bot Patient has the name 'banker', which belongs to another bot",
-        ),
-        ([Patient("")], "the bot Patient has the name ''; it must be a string of 1 to 64 characters"),
-    ],
-)
-def test_names_of_bots_in_python_are_checked(bots, message):
-    with pytest.raises(ValueError, match=message):
-        LineUpDistribution([Group(2, {bot: 1}) for bot in bots] + [Group(2, {"trainable:main": 1})])

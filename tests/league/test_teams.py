@@ -19,6 +19,7 @@ from territorial.evaluation.record_arrays import RecordArrays
 from territorial.evaluation.schedule import Contest
 from territorial.evaluation.statistics import rate
 from territorial.league import League, LeagueConfig, Learner, Opponents
+from tests.episodes import begun
 from tests.league.support import fixtures_of
 from tests.league.test_statistics import record
 
@@ -158,8 +159,7 @@ def standing(**columns):
 
 
 def test_equals_share_the_mean_of_their_places_and_troops_decide_between_equal_land():
-    game = VecGame(SMALL.replace(teams=None), 1, seed=0, seats=["agent"] * 6, autoreset="disabled")
-    game.reset()
+    game = begun(VecGame(SMALL.replace(teams=None), 1, seed=0, seats=["agent"] * 6, autoreset="disabled"))
     np.testing.assert_array_equal(places_now(game.state, 0), np.full(6, 3.5))
 
     state = standing(  # of five seats, the third of whom is out
@@ -311,12 +311,11 @@ def test_a_policy_has_its_part_of_each_of_its_teams():
 def test_a_game_left_standing_is_placed_as_the_engine_would_at_its_end(teams):
     config = SMALL.replace(teams=teams, team_deal="random" if teams else "blocks")
     for seed in range(4):
+        options = {"seats": ["novice"] * 6, "autoreset": "disabled", "seed": seed}
         cut, over = (
-            VecGame(config.replace(max_ticks=ticks), 1, seats=["novice"] * 6, autoreset="disabled", seed=seed)
+            begun(VecGame(config.replace(max_ticks=ticks), 1, **options))
             for ticks in (1000, config.max_ticks)
         )
-        cut.reset()
-        over.reset()
         while not over.state.over[0]:
             cut.step()
             over.step()

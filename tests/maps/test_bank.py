@@ -213,8 +213,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_a_config_without_room_is_refused(name):
-    fields, message = REFUSED[name]
+@pytest.mark.parametrize(("fields", "message"), REFUSED.values(), ids=REFUSED)
+def test_a_config_without_room_is_refused(fields, message):
     with pytest.raises(ValueError, match=message):
         VecGame(GameConfig(**(SMALL | fields)), 1)

@@ -151,9 +151,8 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_is_no_map_is_refused_with_file_and_reason(tmp_path, name):
-    data, message = REFUSED[name]
+@pytest.mark.parametrize(("data", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_is_no_map_is_refused_with_file_and_reason(tmp_path, data, message):
     path = tmp_path / "map.bin"
     path.write_bytes(data)
     with pytest.raises(ValueError, match=message) as refused:

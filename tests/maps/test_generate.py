@@ -9,32 +9,19 @@ import pytest
 from territorial.config import MAP_KINDS, GameConfig
 from territorial.config.land_mask import LandMask
 from territorial.config.map_names import KINDS
-from territorial.constants import STREAM_MAP_GENERATOR
 from territorial.maps import capacity, check_connected, generate, largest_region, make_maps, map_of
 from territorial.maps.generate import (
     GENERATORS,
     MIN_LAND_PERCENT,
     MIN_MAIN_PERCENT,
-    UNIT,
     cut,
-    from_border,
-    from_edge,
     spacing_of,
-    walls,
 )
-from territorial.maps.noise import NOISE_UNIT, draw, fractal_noise, layer_words, value_noise
 from territorial.maps.regions import drop_small, label_regions
 from tests.maps.support import flood
-from tests.twin import H
 
 SIZES = ((16, 16), (17, 33), (33, 17), (24, 250), (16, 1024), (1024, 16), (64, 64), (101, 99))
 WORD = 2**64
-
-
-@pytest.mark.parametrize("kind", [kind for kind in MAP_KINDS if kind != "open"])
-def test_different_seeds_give_different_maps(kind):
-    for height, width in ((32, 32), (16, 100)):
-        assert len({generate(kind, height, width, seed) for seed in range(20)}) == 20
 
 
 LEAST_LAND = {"open": 100, "lakes": MIN_LAND_PERCENT, "mountains": MIN_LAND_PERCENT} | {
@@ -163,27 +150,6 @@ def test_hopeless_draws_end_in_open_land(monkeypatch):
     assert generate("mountains", 16, 16, 0).num_land == 256
 
 
-def test_random_words_are_the_counter_rng_of_the_rules():
-    indices = [0, 1, 2**32 + 5, WORD - 1]
-    for seed in (0, 12345, WORD - 1):
-        words = layer_words(seed, 17, np.array(indices, np.uint64))
-        assert words.tolist() == [H(seed, STREAM_MAP_GENERATOR, 17, index) for index in indices]
-        assert draw(seed, 17, 5, 9) == H(seed, STREAM_MAP_GENERATOR, 17, 5) % 9
-
-
-def test_value_noise_meets_its_lattice_and_its_range():
-    seed, layer, spacing = 5, 3, 8
-    noise = value_noise(40, 50, seed, layer, spacing)
-    row_phase, column_phase = divmod(draw(seed, layer, WORD - 1, spacing * spacing), spacing)
-    for i, j in ((1, 1), (2, 4), (4, 5)):
-        word = H(seed, STREAM_MAP_GENERATOR, layer, (i << 32) | j)
-        assert noise[i * spacing - row_phase, j * spacing - column_phase] == word >> 48
-    fractal = fractal_noise(300, 300, seed, layer, 64, 4)
-    for field in (noise, fractal):
-        assert field.dtype == np.int64
-        assert 0 <= field.min() <= field.max() < NOISE_UNIT
-
-
 @pytest.mark.parametrize("percent", [0, 10, 45, 60, 75, 100])
 def test_regions_are_those_of_a_flood_fill(percent):
     rng = np.random.default_rng(percent)
@@ -214,12 +180,6 @@ def test_largest_region_blocks_all_other_land_and_of_equal_ones_the_first_is_kep
     land = np.zeros((16, 16), bool)
     land[3, 9:12] = land[5, 1:4] = True
     assert np.argwhere(largest_region(LandMask.from_array(land)).to_array())[0].tolist() == [3, 9]
-
-
-def test_maps_of_ones_own_must_be_one_region():
-    message = r"2 regions, the second beginning at row 0, column 6; .*largest_region\(mask\)"
-    with pytest.raises(ValueError, match=message):
-        make_maps(GameConfig.for_map(TWO_REGIONS, num_players=2))
 
 
 def test_a_bank_counts_its_seeds_up_and_round():
@@ -260,19 +220,6 @@ def test_an_archipelago_has_one_island_in_play_and_others_for_boats():
 # ---- pieces ------------------------------------------------------------------------------------------
 
 
-def test_pieces_that_do_not_wind_are_the_cells_nearest_to_their_centres():
-    pieces = cut(40, 60, 7, 3, 0, wind=0)
-    cells = UNIT * np.stack(np.indices((40, 60)), axis=-1)
-    squares = ((cells[:, :, None] - pieces.centres) ** 2).sum(axis=3)
-    np.testing.assert_array_equal(pieces.owner, squares.argmin(axis=2))
-    np.testing.assert_array_equal(pieces.nearest, squares.min(axis=2))
-    apart = np.sqrt(((pieces.centres[:, None] - pieces.centres) ** 2).sum(axis=2))
-    gaps = (squares - squares.min(axis=2)[:, :, None]) / np.maximum(1, 2 * apart[pieces.owner])
-    gaps[pieces.owner[:, :, None] == np.arange(7)] = np.inf
-    np.testing.assert_allclose(from_border(pieces), gaps.min(axis=2), atol=1.5)
-    assert from_edge(pieces)[[5, 20], [30, 57]].tolist() == [5 * UNIT, 2 * UNIT]
-
-
 @pytest.mark.parametrize("size", [(16, 1024), (1024, 16), (256, 256), (16, 16)])
 @pytest.mark.parametrize("count", [2, 9, 64])
 def test_windows_hold_all_that_is_near(size, count):
@@ -282,15 +229,3 @@ def test_windows_hold_all_that_is_near(size, count):
         pieces = cut(*size, count, seed, 0, wind=min(spacing_of(*size, count) // 2, min(size) // 4))
         squares = np.stack([(pieces.rows - r) ** 2 + (pieces.columns - c) ** 2 for r, c in pieces.centres])
         np.testing.assert_array_equal(pieces.nearest, squares.min(axis=0))
-
-
-@pytest.mark.parametrize("thickness", [1, 2, 3, 4, 7, 16])
-def test_walls_separate_pieces_and_are_as_thick_as_asked(thickness):
-    owner = np.zeros((60, 60), np.int64)
-    owner[:, 30:] = 1
-    np.testing.assert_array_equal(walls(owner, thickness).sum(axis=1), thickness)
-    pieces = cut(80, 90, 6, 1, 0, wind=10)
-    open_land = ~walls(pieces.owner, thickness)
-    labels = label_regions(open_land)
-    for region in range(1, labels.max() + 1):
-        assert np.unique(pieces.owner[labels == region]).size == 1

@@ -154,9 +154,8 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
-def test_what_cannot_be_symmetric_says_why(name):
-    call, message = BAD[name]
+@pytest.mark.parametrize(("call", "message"), BAD.values(), ids=BAD)
+def test_what_cannot_be_symmetric_says_why(call, message):
     with pytest.raises(ValueError, match=message):
         call()
 

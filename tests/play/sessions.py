@@ -159,6 +159,11 @@ def decide(session: Session, command: PlayerCommand) -> dict[str, Any]:
     return now(session)
 
 
+def legal_in(report: dict[str, Any]) -> list[int]:
+    """Return the owners that the player of a situation may attack."""
+    return [opening["owner"] for opening in report["openings"] if not opening["reason"]]
+
+
 def launch(target: int, share: int) -> PlayerCommand:
     """Return the command to launch."""
     return PlayerCommand("launch", target=target, share=share)

@@ -18,6 +18,7 @@ from territorial.browser.commands import PlayerCommand, Wish
 from territorial.browser.hosting import Hosting, HostingError
 from territorial.browser.mcp import BOUNDS, VERSIONS, ModelBot
 from territorial.replay import Replay
+from tests.episodes import begun
 from tests.play.mcp_clients import Client, model_and_client
 from tests.play.sessions import FREE, HOLD, NAMES, SMALL, launch, now, session_of, wait_for
 
@@ -77,8 +78,10 @@ def seated():
     """A game with a model at seat 1, the model, and what calls a tool and plays until it is answered."""
     config = territorial.GameConfig(height=24, width=24, num_players=3, map="open", max_ticks=2000)
     with model_and_client() as (model, client):
-        game = territorial.VecGame(config, 1, seats=[model, "metronome", "random"], autoreset="disabled")
-        game.reset(seeds=[3])
+        game = begun(
+            territorial.VecGame(config, 1, seats=[model, "metronome", "random"], autoreset="disabled"),
+            seeds=[3],
+        )
         model.sit(game, ("model", "Mona", "random"), lambda: None)
 
         def call(tool, **fields):
@@ -146,8 +149,7 @@ def test_decisions_are_launched_and_answered_when_the_target_is_out_and_at_the_e
 def test_another_game_answers_a_decision_and_may_have_no_seat_for_the_model(seated, monkeypatch):
     game, model, call = seated
     step = game.step
-    other = territorial.VecGame(SMALL, 1, seats=["turtle"] * 4, autoreset="disabled")
-    other.reset(seeds=[1])
+    other = begun(territorial.VecGame(SMALL, 1, seats=["turtle"] * 4, autoreset="disabled"), seeds=[1])
     monkeypatch.setattr(game, "step", lambda: (step(), model.sit(other, NAMES, lambda: None)))
     assert call("decide", wait=5) == "another game has begun"
     assert call("look").startswith("you have no seat in this game")

@@ -10,7 +10,7 @@ from territorial import Recorder
 from territorial.bots import Network
 from territorial.browser.panels import ADVICE, AGENT_VIEW, Moments, agent_view
 from tests.bots.networks import TRAINED
-from tests.episodes import begun
+from tests.episodes import advance, begun
 from tests.replay.support import random_actions, recorded_game
 
 CONFIG = territorial.GameConfig(height=40, width=40, num_players=6, max_ticks=900, teams=3)
@@ -60,8 +60,7 @@ def test_a_game_that_is_still_played_shows_the_same(replay):
     game = begun(territorial.VecGame(CONFIG, 1, seats=["champion", "settler"] * 3, observe=False), seeds=[7])
     with Recorder(game) as recorder:
         live = Moments(recorder.replay)
-        for _ in range(60):
-            game.step(hold=True)
+        advance(game, 60)
         at_200 = live.look(200, 1, ADVICE)
         digest = game.digest(0)
         whole = Moments(recorder.replay).look(200, 1, ADVICE)

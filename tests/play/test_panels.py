@@ -14,6 +14,7 @@ from territorial.observation.action_encoding import action_owners, owner_of_targ
 from territorial.observation.pair_columns import OWN, PAIRS
 from tests.bots.networks import TRAINED
 from tests.episodes import advance, begun
+from tests.league.support import Takes
 
 SEEN_CONFIG = territorial.GameConfig(height=40, width=56, num_players=5, max_ticks=1500)
 SEEN_SEAT = 3
@@ -141,19 +142,11 @@ def test_probabilities_are_those_with_which_a_network_draws():
         assert share == pytest.approx(option.part, abs=4 * np.sqrt(0.25 / count))
 
 
-class Simple:
+class Simple(Takes):
     """Holds at first, then sends some to free land."""
-
-    frames = 1
-
-    def identity(self):
-        return "simple"
 
     def start(self, config, layout, seed):
         return lambda game, games, seats: [[1, 4]] if game.state.tick[0] else [[0, 0]]
-
-    def stop(self):
-        pass
 
 
 class Telling(Simple):

@@ -4,6 +4,7 @@ import http.client
 import json
 import socket
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -169,11 +170,9 @@ def test_two_hundred_posts_are_answered_or_refused_and_the_game_goes_on(tmp_path
                 statuses.append(post(game, attack)[0])
                 clock.seconds += 10 / Clock.PACE
 
-        threads = [threading.Thread(target=post_many) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(8) as threads:
+            for _ in range(8):
+                threads.submit(post_many)
         assert (len(statuses), set(statuses)) == (200, {200})
         while not now(game.session)["is_over"]:
             clock.pass_decisions(game.session)

@@ -24,6 +24,7 @@ from tests.play.sessions import (
     Clock,
     decide,
     launch,
+    legal_in,
     now,
     session_of,
     wait_for,
@@ -54,8 +55,7 @@ def play_shares(session, count=12):
     made = []
     for number in range(count):
         report, share = now(session), number % len(FRACTIONS)
-        legal = [opening["owner"] for opening in report["openings"] if not opening["reason"]]
-        if legal:
+        if legal := legal_in(report):
             decide(session, launch(legal[-1], share))
             made.append((report["tick"], legal[-1], FRACTIONS[share]))
         else:
@@ -72,8 +72,10 @@ def test_every_launch_is_in_the_replay_with_its_fraction(save):
     assert len(made) >= 8
     replay = Replay.load(save)
     assert launches_of(replay, 1) == made
-    assert (replay.num_ticks, replay.names, replay.seats[0]) == (120, NAMES, "agent")
+    assert (replay.num_ticks, replay.is_over, replay.names, replay.seats[0]) == (120, False, NAMES, "agent")
     replay.verify()
+    with pytest.raises(RefusedError, match="the session has ended"):
+        session.submit(HOLD)
 
 
 def test_troops_are_those_that_the_rules_take(save):
@@ -120,12 +122,10 @@ def test_what_is_not_legal_is_refused_with_the_reason_and_changes_nothing(save, 
 
 def test_a_need_that_is_too_large_is_told_in_troops(save):
     with session_of(save) as session:
-        decide(session, launch(FREE, 9))  # all troops: the next front is too wide for what is left
         report = now(session)
-        reasons = {opening["owner"]: opening["reason"] for opening in report["openings"]}
-        while not reasons.get(FREE):
+        while FREE in legal_in(report):  # all troops: the next front is too wide for what is left
             report = decide(session, launch(FREE, 9))
-            reasons = {opening["owner"]: opening["reason"] for opening in report["openings"]}
+        reasons = {opening["owner"]: opening["reason"] for opening in report["openings"]}
         with pytest.raises(RefusedError) as refused:
             session.submit(launch(FREE, 0))
     assert str(refused.value) == reasons[FREE]
@@ -144,7 +144,7 @@ def test_another_choice_takes_the_place_of_the_first_and_hold_withdraws_it(save,
         clock.pass_decisions(session)
         report = json.loads(session.submit(PlayerCommand("pause", is_on=True)))
         assert report["queued"] is None
-        if not next(one for one in report["openings"] if one["owner"] == FREE)["reason"]:
+        if FREE in legal_in(report):
             session.submit(launch(FREE, 3))
         assert json.loads(session.submit(HOLD))["queued"] is None
         session.submit(PlayerCommand("pause"))
@@ -197,9 +197,8 @@ def test_a_game_that_waits_for_decisions_has_none_without_them(save, clock):
 def test_a_whole_game_leaves_a_whole_film_and_a_replay(save):
     with session_of(save) as session:
         while not now(session)["is_over"]:
-            report = now(session)
-            if report["is_alive"]:
-                legal = [opening["owner"] for opening in report["openings"] if not opening["reason"]]
+            if now(session)["is_alive"]:
+                legal = legal_in(now(session))
                 decide(session, launch(legal[0], 5) if legal else HOLD)
         report = now(session)
         for command in (HOLD, PlayerCommand("pause", is_on=True)):
@@ -258,17 +257,6 @@ def test_a_spectator_has_no_decisions_and_no_panels(save, clock):
                 show(session, panel)
         session.submit(PlayerCommand("pause", is_on=True))
     Replay.load(save).verify()
-
-
-def test_a_game_that_is_stopped_is_saved_as_far_as_it_went(save):
-    with session_of(save) as session:
-        for _ in range(3):
-            decide(session, HOLD)
-    replay = Replay.load(save)
-    assert (replay.num_ticks, replay.is_over) == (30, False)
-    replay.verify()
-    with pytest.raises(RefusedError, match="the session has ended"):
-        session.submit(HOLD)
 
 
 def test_a_replay_that_cannot_be_written_does_not_end_the_game(save):

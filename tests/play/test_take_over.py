@@ -8,7 +8,7 @@ from territorial.browser.commands import PlayerCommand, TakeOver, WishError, rea
 from territorial.browser.hosting import Hosted, Hosting, HostingError
 from territorial.browser.session import RefusedError
 from territorial.replay import Replay
-from tests.play.sessions import HOLD, SMALL, now, wait_for
+from tests.play.sessions import HOLD, SMALL, legal_in, now, wait_for
 from tests.replay.support import recorded_game
 from tests.replay.test_branch import Chancy
 
@@ -30,7 +30,7 @@ def play_on(session, ticks):
     """Attack whoever can be attacked, and hold where nobody can, for so many ticks or to the end."""
     end = now(session)["tick"] + ticks
     while (report := now(session))["tick"] < end and report["is_alive"] and not report["is_over"]:
-        legal = [one["owner"] for one in report["openings"] if not one["reason"]]
+        legal = legal_in(report)
         session.submit(PlayerCommand("launch", target=legal[0], share=6) if legal else HOLD)
         wait_for(lambda tick=report["tick"]: now(session)["tick"] > tick)
     return now(session)

@@ -12,13 +12,8 @@ from tests.twin.pairs import (
     PairsObservation,
     Quantities,
     candidates,
-    choice,
-    choice_of_parts,
-    gap,
     log,
     observe,
-    part,
-    ratio,
 )
 
 NEUTRAL_COLUMNS = {*PAIR_COLUMNS[:8], "price"}
@@ -44,40 +39,6 @@ def eliminate(game, d):
     """Make d eliminated; it has no land on the drawing."""
     assert game.land[d] == 0
     game.alive[d], game.troops[d], game.death_tick[d] = False, 0, 0
-
-
-# ---------------------------------------------------------------------------- log, ratio, part
-
-
-@pytest.mark.parametrize(
-    ("x", "expected"),
-    [
-        (0, 0),
-        (1, 256),
-        (2, 384),
-        (3, 512),
-        (4, 576),
-        (511, 2304),
-        (1000, 2548),
-        (2**48, 12288),
-        (2**60, 12288),
-    ],
-)
-def test_log_is_log2_of_1_plus_x_in_256ths_and_straight_between_powers_of_two(x, expected):
-    assert log(x) == expected
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "expected"),
-    [(1, 1, 4096), (3, 2, 6144), (2, 3, 2730), (0, 0, 0), (1, 0, 4096), (9, 0, 16384), (2**60, 2**48, 4096)],
-)
-def test_a_ratio_is_in_4096ths_and_ends_at_4(a, b, expected):
-    assert ratio(a, b) == expected
-
-
-@pytest.mark.parametrize(("x", "y", "expected"), [(0, 0, 0), (1, 0, 2048), (1, 1, 1365), (2**60, 0, 4095)])
-def test_a_part_stays_below_1(x, y, expected):
-    assert part(x, y) == expected
 
 
 # ---------------------------------------------------------------------------- whole rows by hand
@@ -218,11 +179,6 @@ def test_a_seat_sees_when_its_pools_move_next():
     game.pools[1] = [0] * 4
     game.next_step[1] = 2053
     assert own_of(game, 1)["wait"] == 0, "there are none"
-
-
-@pytest.mark.parametrize(("x", "expected"), [(100, 400), (-100, -400), (5000, 16384), (-4097, -16384)])
-def test_a_gap_is_four_times_a_difference_within_16_doublings(x, expected):
-    assert gap(x) == expected
 
 
 def test_both_see_each_other_from_their_own_side():
@@ -423,11 +379,3 @@ def test_the_largest_troops_and_pools_stay_within_16_bits():
 
 
 # ---------------------------------------------------------------------------- actions
-
-
-def test_actions_are_numbered_row_by_row_with_ten_fractions_each():
-    targets = [1, 6, 0]
-    assert [choice(a, targets) for a in (0, 1, 10, 11, 20)] == [(0, 0), (1, 0), (1, 9), (6, 0), (6, 9)]
-    assert choice_of_parts(0, 7, targets) == (0, 7)
-    for a in range(1, 31):
-        assert choice(a, targets) == choice_of_parts(1 + (a - 1) // 10, (a - 1) % 10, targets)

@@ -2,13 +2,10 @@
 
 import pytest
 
-from territorial.config import GameConfig
-from territorial.config.land_mask import LandMask
 from tests.reference.drawings import Example, game_on, rows_of
-from tests.twin import H, place_spawns
-from tests.twin.teams import anchors_together, deal_teams
+from tests.twin import H
+from tests.twin.teams import anchors_together
 
-OPEN = LandMask.from_text("\n".join(["." * 40] * 40))
 APART = rows_of(*["1.2.3"] * 16)
 """Three players of 16 cells, so with caps of 2400, none of whom touches another."""
 
@@ -23,23 +20,6 @@ def four(*troops, launches, after):
     """Return the same of three allies and an enemy of 16 cells each."""
     rules = {"teams": (1, 1, 1, 2)}
     return Example(rows_of(*["1.2.3.4"] * 16), after, troops, launches=(launches,), rules=rules)
-
-
-# ---------------------------------------------------------------------------- who is in which team
-
-
-def test_blocks_give_the_first_teams_one_seat_more_and_turns_go_round():
-    assert deal_teams(GameConfig(num_players=8, teams=3), 0) == [1, 1, 1, 2, 2, 2, 3, 3]
-    assert deal_teams(GameConfig(num_players=8, teams=3, team_deal="turn"), 0) == [1, 2, 3, 1, 2, 3, 1, 2]
-
-
-def test_a_random_deal_gives_blocks_to_the_seats_in_the_order_of_their_draws():
-    config = GameConfig(num_players=5, teams=2, team_deal="random")
-    for seed in range(20):
-        order = sorted(range(1, 6), key=lambda p: H(seed, 9, 0, p))
-        teams = deal_teams(config, seed)
-        assert [teams[p - 1] for p in order] == [1, 1, 1, 2, 2]
-    assert len({tuple(deal_teams(config, seed)) for seed in range(50)}) > 5, "each game has other teams"
 
 
 # ---------------------------------------------------------------------------- where teams start
@@ -80,31 +60,6 @@ def test_allies_take_the_anchors_of_their_part_in_reading_order_by_their_draws(s
     is_first = H(seed, 10, 0, 2) < H(seed, 10, 0, 1)
     part = [(2, 9), (3, 1), (4, 4)] if is_first else [(0, 50), (2, 9), (4, 4)]
     assert [found[p - 1] for p in seats] == part
-
-
-@pytest.mark.parametrize("deal", ["blocks", "turn", "random"])
-def test_together_has_the_same_spawns_as_mixed_for_other_seats(deal):
-    config = GameConfig.for_map(OPEN, num_players=9, teams=3, team_deal=deal)
-    together = config.replace(team_spawns="together")
-    for seed in range(5):
-        mixed, near = place_spawns(config, OPEN, seed), place_spawns(together, OPEN, seed)
-        assert mixed == place_spawns(GameConfig.for_map(OPEN, num_players=9), OPEN, seed)
-        assert sorted(mixed) == sorted(near)
-        assert spread(near, config, seed) < spread(mixed, config, seed)
-
-
-def spread(spawns, config, seed):
-    """Return the sum of squared distances of allies."""
-    teams, anchors = deal_teams(config, seed), [cells[0] for cells in spawns]
-    pairs = [(i, j) for i in range(9) for j in range(i) if teams[i] == teams[j]]
-    return sum(sum((a - b) ** 2 for a, b in zip(anchors[i], anchors[j], strict=True)) for i, j in pairs)
-
-
-def test_together_is_mixed_where_every_team_has_one_seat():
-    config = GameConfig.for_map(OPEN, num_players=6, teams=6)
-    for seed in range(5):
-        together = place_spawns(config.replace(team_spawns="together"), OPEN, seed)
-        assert together == place_spawns(config, OPEN, seed)
 
 
 # ---------------------------------------------------------------------------- examples

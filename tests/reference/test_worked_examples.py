@@ -8,7 +8,7 @@ import pytest
 from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
 from tests.reference.drawings import Example, game_on, rows_of
-from tests.twin import H, mix, place_spawns
+from tests.twin import place_spawns
 from tests.twin.formulas import cadence, interest_gain, interest_rate
 
 NEVER = 10**6
@@ -320,10 +320,6 @@ def test_a_death_is_rewarded_at_the_step_it_happens_in_and_never_again():
 # -------------------------------------------------------------------------- random numbers, spawns
 
 
-def test_h_nests_mix_over_seed_stream_tick_and_index():
-    assert H(3, 1, 4, 2) == mix(mix(mix(mix(3) ^ 1) ^ 4) ^ 2)
-
-
 def test_the_digest_is_blake2b_over_the_state_in_the_order_of_the_rules():
     game = game_on(STRIP, troops=(1024, 512))
     game.seed = 2**64 - 1
@@ -347,14 +343,6 @@ def test_spawns_are_squares_without_corners_on_land_of_their_own():
 
 def board(cells, top, left):
     return ["".join(".#"[(top + r, left + c) in cells] for c in range(4)) for r in range(4)]
-
-
-def test_spawns_keep_the_distance_aimed_for_where_there_is_room():
-    land = LandMask.from_text("\n".join(["." * 64] * 64))
-    config = GameConfig.for_map(land, num_players=4, spawn_spacing_percent=50)
-    anchors = [cells[0] for cells in place_spawns(config, land, 1)]
-    pairs = [(a, b) for a in anchors for b in anchors if a < b]
-    assert min((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 for a, b in pairs) >= 16**2
 
 
 def test_spawns_are_packed_when_spreading_leaves_somebody_out():

@@ -32,9 +32,7 @@ def only(*arguments: Any, **options: Any) -> Any:
 def begun_by_agents() -> tuple[territorial.VecGame, territorial.Recorder]:
     """Return a game of five seats that are told what to do, and its recorder."""
     game = territorial.VecGame(CONFIG, 1, seats=["external"] * 5, autoreset="disabled", observe=False)
-    recorder = territorial.Recorder(game)
-    game.reset(seeds=[1])
-    return game, recorder
+    return game, territorial.Recorder(begun(game, seeds=[1]))
 
 
 def launches_by_seat_and_tick(replay: Replay) -> dict[tuple[int, int], tuple[int, int]]:
@@ -77,7 +75,7 @@ def test_bots_decide_when_they_wake_and_others_at_every_decision_tick(recorded: 
     rows = only(recorded)
     gaps = [set(np.diff(rows.tick[rows.seat == seat]).tolist()) for seat in range(1, 6)]
     assert gaps[0] == gaps[4] == {CONFIG.decision_every}
-    game = begun(territorial.VecGame(CONFIG, 1, seats=SEATS, observe=False), seeds=[recorded.seed])
+    game = recorded.game(0)
     for seat in (2, 3, 4):
         ticks = rows.tick[rows.seat == seat].tolist()
         wake, interval = int(game.state.wake[0, seat]), int(game.state.memory[0, seat, 0])
@@ -93,11 +91,9 @@ def test_bots_decide_when_they_wake_and_others_at_every_decision_tick(recorded: 
 def test_returns_are_the_rewards_of_the_live_game_and_places_its_end() -> None:
     weights = {"land": 1.0, "placement": 2.0, "kills": 0.5}
     config = CONFIG.replace(rewards=weights, max_ticks=900)
-    seats = ["metronome", "banker", "random", "settler", "impossible"]
+    seats, rewards = ["metronome", "banker", "random", "settler", "impossible"], []
     game = territorial.VecGame(config, 1, seats=seats, autoreset="disabled", observe=False)
-    recorder = territorial.Recorder(game)
-    game.reset(seeds=[5])
-    rewards = []
+    recorder = territorial.Recorder(begun(game, seeds=[5]))
     while not game.state.over[0]:
         rewards.append(game.step()[1][0].copy())
     replay = Replay.from_bytes(recorder.replay().to_bytes())  # a file has no rewards
@@ -198,23 +194,17 @@ def test_options_are_refused_before_anything_is_played(options: Any, error: Any,
         decisions("no such file", **options)
 
 
-def test_what_does_not_fit_a_game_is_refused_with_the_game(recorded: Replay) -> None:
-    with pytest.raises(ValueError, match=r"every is 15; it must be a multiple of 10"):
-        only(recorded, every=15)
-    with pytest.raises(ValueError, match=r"seats has 9; the game has the seats 1 to 5"):
-        only(recorded, seats=[9])
-
-
-def test_a_game_that_plays_out_differently_is_refused(recorded: Replay) -> None:
-    with pytest.raises(DivergedError):
-        only(replace(recorded, seed=recorded.seed + 1))
-
-
-def test_two_launches_of_a_seat_at_a_tick_are_refused() -> None:
+def test_games_that_have_no_such_rows_are_refused(recorded: Replay) -> None:
     game, recorder = begun_by_agents()
     game.tick(0, [(2, 0, 100), (2, 1, 100)])
-    with pytest.raises(ReplayError, match=r"seat 2 launched more than once at tick 0"):
-        only(recorder.replay())
+    for replay, options, error, message in (
+        (recorded, {"every": 15}, ValueError, "every is 15; it must be a multiple of 10"),
+        (recorded, {"seats": [9]}, ValueError, "seats has 9; the game has the seats 1 to 5"),
+        (replace(recorded, seed=recorded.seed + 1), {}, DivergedError, "differs"),
+        (recorder.replay(), {}, ReplayError, "seat 2 launched more than once at tick 0"),
+    ):
+        with pytest.raises(error, match=message):
+            only(replay, **options)
 
 
 def test_actions_of_a_game_play_it_again_bit_for_bit_in_an_environment_of_that_format() -> None:

@@ -132,7 +132,6 @@ def test_a_game_too_long_for_a_file_is_not_written(replay, monkeypatch):
         replay.to_bytes()
 
 
-LATE, NOBODY = b"\xff" * 4, b"\xff"
 HOSTILE = {
     "no header": (lambda r: file_of(struct.pack("<4I", 0, 0, 0, 0)), "not JSON"),
     "a header that is a list": (lambda r: changed(r, "header", lambda h: [h]), "must be a JSON object"),
@@ -215,9 +214,8 @@ def rewritten(section, plane, byte):
     return section[:place] + bytes([byte]) + section[place + 1 :]
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_what_cannot_be_is_refused_with_the_reason(replay, name):
-    make, reason = HOSTILE[name]
+@pytest.mark.parametrize(("make", "reason"), HOSTILE.values(), ids=HOSTILE)
+def test_what_cannot_be_is_refused_with_the_reason(replay, make, reason):
     with pytest.raises(ReplayError, match=reason):
         Replay.from_bytes(make(replay))
 

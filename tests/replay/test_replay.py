@@ -8,7 +8,7 @@ import pytest
 from territorial import GameConfig, VecGame
 from territorial.replay import Checkpoint, DivergedError, LiveGame, ReplayPlayer, frame_of
 from territorial.replay.playback import SNAPSHOT_EVERY
-from tests.episodes import begun
+from tests.episodes import after_steps, begun
 from tests.replay.support import BOTS, SMALL, random_actions, recorded_game, same_replay
 
 LONG = SMALL.replace(max_ticks=2000, deaths=False, win_percent=100, attackers_per_defender=2)
@@ -37,7 +37,6 @@ def played():
 def test_the_game_tick_by_tick_is_the_one_that_was_recorded(played):
     replay, digests = played
     assert repr(replay).startswith("Replay(24 x 24, 4 players, seed 0, 2000 ticks, ")
-    assert digests[-1] == replay.digest
     assert [digests[checkpoint.tick] for checkpoint in replay.checkpoints] == [
         checkpoint.digest for checkpoint in replay.checkpoints
     ]
@@ -80,12 +79,15 @@ def test_seeking_plays_no_more_ticks_than_lie_between_two_positions(played, monk
         assert sum(spans) < SNAPSHOT_EVERY
 
 
-@pytest.mark.parametrize(("tick", "error"), [(-1, ValueError), (2001, ValueError), (1.5, TypeError)])
-def test_a_tick_that_the_game_does_not_have_is_refused(played, tick, error):
+def test_ticks_that_the_game_does_not_have_are_refused(played):
     replay, _ = played
     for look in (replay.seek, replay.game):
-        with pytest.raises(error, match=f"tick is {tick}; it must be a whole number from 0 to 2000"):
-            look(tick)
+        for tick in (-1, 2001, 1.5):
+            with pytest.raises((ValueError, TypeError), match=f"tick is {tick}; .* from 0 to 2000"):
+                look(tick)
+    for arguments in ({"every": 0}, {"start": 11, "end": 10}, {"end": 2001}):
+        with pytest.raises(ValueError, match="it must be"):
+            next(replay.frames(**arguments))
 
 
 def test_a_game_taken_out_of_a_replay_is_ones_own(played):
@@ -150,12 +152,6 @@ def test_several_iterations_and_a_seek_do_not_disturb_each_other(played):
     assert np.array_equal(frame.owner, kept), "a frame is the receiver's own"
 
 
-@pytest.mark.parametrize("arguments", [{"every": 0}, {"start": 11, "end": 10}, {"end": 2001}])
-def test_frames_that_cannot_be_are_refused(played, arguments):
-    with pytest.raises(ValueError, match="it must be"):
-        next(played[0].frames(**arguments))
-
-
 def test_a_live_game_has_the_frames_of_its_replay():
     config = SMALL.replace(max_ticks=405)
     replay = recorded_game(config, seed=3)[1]
@@ -209,11 +205,10 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_a_game_that_plays_out_differently_is_noticed(name):
+@pytest.mark.parametrize(("change", "message"), WRONG.values(), ids=WRONG)
+def test_a_game_that_plays_out_differently_is_noticed(change, message):
     replay = recorded_game(SMALL.replace(deaths=False, win_percent=100))[1]
     assert replay.num_ticks == 900
-    change, message = WRONG[name]
     wrong = dataclasses.replace(replay, **change(replay))
     with pytest.raises(DivergedError, match=message):
         wrong.verify()
@@ -284,12 +279,9 @@ BAD_PLAYS = {
 }
 
 
-@pytest.mark.parametrize("name", BAD_PLAYS)
-def test_launches_that_cannot_be_played_are_named_and_nothing_happens(name):
-    launches, until, message = BAD_PLAYS[name]
-    game = begun(VecGame(SMALL, 1, seats=BOTS))
-    game.step()
-    game.step()
+@pytest.mark.parametrize(("launches", "until", "message"), BAD_PLAYS.values(), ids=BAD_PLAYS)
+def test_launches_that_cannot_be_played_are_named_and_nothing_happens(launches, until, message):
+    game = after_steps(VecGame(SMALL, 1, seats=BOTS), 2)
     before = game.digest(0)
     with pytest.raises((TypeError, ValueError), match=message):
         game.play(0, launches, until)

@@ -36,7 +36,6 @@ class Net(TargetNetworkAPI, TorchRLModule, ValueFunctionAPI):
     """Two layers over whatever is seen; where that has a mask, illegal actions are never drawn."""
 
     def setup(self) -> None:
-        """Make the layers."""
         width = self.model_config.get("width", 16)
         size, count = spaces.flatdim(self.observation_space), inputs_of(self.action_space)
         if isinstance(self.action_space, spaces.MultiDiscrete):  # which RLlib has no default for
@@ -46,7 +45,6 @@ class Net(TargetNetworkAPI, TorchRLModule, ValueFunctionAPI):
         self.logits, self.value = torch.nn.Linear(width, count), torch.nn.Linear(width, 1)
 
     def embed(self, seen: Any) -> torch.Tensor:
-        """Return (N, width)."""
         parts = [seen[name] for name in sorted(seen)] if isinstance(seen, dict) else [seen]
         return self.body(torch.cat([part.float().flatten(1) for part in parts], 1))
 
@@ -57,7 +55,6 @@ class Net(TargetNetworkAPI, TorchRLModule, ValueFunctionAPI):
         return {Columns.ACTION_DIST_INPUTS: logits}
 
     def compute_values(self, batch: Any, embeddings: Any = None) -> Any:
-        """Return (N,)."""
         return self.value(self.embed(batch[Columns.OBS]))[:, 0]
 
     def make_target_networks(self) -> None:
@@ -66,11 +63,9 @@ class Net(TargetNetworkAPI, TorchRLModule, ValueFunctionAPI):
         self.old.load_state_dict(self.logits.state_dict())
 
     def get_target_network_pairs(self) -> Any:
-        """Return the layer and its copy."""
         return [(self.logits, self.old)]
 
     def forward_target(self, batch: Any) -> Any:
-        """Return what the copy gives."""
         with torch.no_grad():
             return {TARGET_NETWORK_ACTION_DIST_INPUTS: self.old(self.embed(batch[Columns.OBS]))}
 
@@ -83,13 +78,11 @@ class Convolution(Net):
     """A small network over a picture, with statistics that are no parameters."""
 
     def setup(self) -> None:
-        """Make the layers."""
         super().setup()
         layers = torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.ReLU(), torch.nn.Flatten()
         self.body = torch.nn.Sequential(*layers, torch.nn.Linear(288, self.logits.in_features))
 
     def embed(self, seen: Any) -> torch.Tensor:
-        """Return (N, width)."""
         return self.body(seen.permute(0, 3, 1, 2))
 
 
@@ -97,7 +90,6 @@ class Transformer(Net):
     """A small network over the rows of a picture, which drops numbers while it learns."""
 
     def setup(self) -> None:
-        """Make the layers."""
         super().setup()
         layer = torch.nn.TransformerEncoderLayer(24, 2, 32, dropout=0.5, batch_first=True)
         encoder = torch.nn.TransformerEncoder(layer, 2)
@@ -106,7 +98,6 @@ class Transformer(Net):
         )
 
     def embed(self, seen: Any) -> torch.Tensor:
-        """Return (N, width)."""
         return self.body(seen.flatten(2))
 
 
@@ -126,7 +117,6 @@ class Unlike(MultiAgentEnv):
         self.action_spaces = {agent: act for agent, (_, act) in self.SPACES.items()}
 
     def reset(self, *, seed: Any = None, options: Any = None) -> Any:
-        """Begin."""
         self.steps = 0
         return {agent: space.sample() for agent, space in self.observation_spaces.items()}, {}
 
@@ -143,7 +133,6 @@ class Late(Unlike):
     """An agent comes that was not announced."""
 
     def step(self, actions: Any) -> Any:
-        """Let it come."""
         seen, rewards, *ends = super().step(actions)
         self.agents = [*self.possible_agents, "late"]
         self.observation_spaces["late"], self.action_spaces["late"] = self.SPACES["a"]
@@ -165,7 +154,6 @@ class Column(Bot):
         self.which = which
 
     def act(self, seen: Any, random: np.random.Generator) -> Any:
-        """Return the columns."""
         legal = seen["action_mask"] > 0
         return legal.argmax(1) if self.which == 0 else COLUMNS - 1 - legal[:, ::-1].argmax(1)
 
@@ -190,12 +178,10 @@ class Four(PettingZooEnv):
         self.games: list[Any] = []
 
     def reset(self, **options: Any) -> Any:
-        """Begin a game."""
         self.games.append([])
         return super().reset(**options)
 
     def step(self, action: Any) -> Any:
-        """Play a column."""
         ((agent, column),) = action.items()
         legal = np.flatnonzero(self.env.observe(agent)["action_mask"])
         found = super().step(action)

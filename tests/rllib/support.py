@@ -13,7 +13,6 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from rllib_adapters import configure
 from rllib_adapters.modules.board import BoardModule, settings_of
 from territorial import GameConfig
-from territorial.bots import PythonBot
 from territorial.league import Group, LineUpDistribution, SnapshotStore
 from territorial.nets.board_policy import ReferenceTrunk
 from tests.torch.support import MeanTrunk
@@ -29,16 +28,6 @@ def league(*names):
 
 
 LEAGUE = league("snapshot:first", "snapshot:second", "bot:banker")
-
-
-class Patient(PythonBot):
-    """A bot in Python that never moves; a runner knows what it was made with."""
-
-    def __init__(self, name="patient-1", made_with=0):
-        self.name, self.made_with = name, made_with
-
-    def decide(self, view):
-        return -1, 1024
 
 
 class SmallModule(BoardModule):

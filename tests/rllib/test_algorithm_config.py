@@ -16,10 +16,10 @@ from rllib_adapters.envs.env_config import EnvConfig
 from territorial import GameConfig
 from territorial.league import Group, LineUpDistribution
 from territorial.maps import MapMix
+from tests.league.support import Patient
 from tests.rllib.support import (
     CONFIG,
     LEAGUE,
-    Patient,
     SmallModule,
     env_config,
     fill,
@@ -114,7 +114,7 @@ def test_settings_are_serialized_as_plain_data_and_make_the_same_games(tmp_path)
 def test_an_environment_may_be_configured_by_a_file():
     text = """
     config: {height: 32, width: 32, num_players: 6, map: islands, rewards: {land: 1}}
-    bots: ["tests.rllib.support:Patient"]
+    bots: ["tests.league.support:Patient"]
     league:
       groups:
         - {seats: 2, players: {"trainable:main": 1}, together: false}
@@ -128,7 +128,7 @@ def test_an_environment_may_be_configured_by_a_file():
         height=32, width=32, num_players=6, map="islands", rewards={"land": 1}
     )
     assert options.table.names("bot") == ["novice", "patient-1"]
-    bots = ["tests.rllib.support:Patient"]
+    bots = ["tests.league.support:Patient"]
     seats = {"config": {"num_players": 2}, "bots": bots, "seats": ["agent", "patient-1"]}
     assert isinstance(EnvConfig.from_config(seats).seats[1], Patient)
 
@@ -138,35 +138,6 @@ def test_episodes_end_with_the_last_agent_that_learns_where_nothing_else_is_said
     assert config.env_config == {"config": CONFIG, "end_when": "no_agents"}
     whole = configure(PPOConfig(), {"config": CONFIG, "end_when": "game"}, module=SmallModule)
     assert whole.env_config["end_when"] == EnvConfig().end_when == "game"
-
-
-@pytest.mark.parametrize(
-    ("env", "error", "message"),
-    [
-        ({"config": {"hight": 32}}, TypeError, "hight"),
-        ({"config": 3}, TypeError, "config is 3; it must be a territorial.GameConfig, or its fields"),
-        (
-            {"bots": [3]},
-            TypeError,
-            "bots has the entry 3; it must be a territorial.bots.PythonBot or 'module:Class', a "
-            "territorial.bots.Style or 'style:FILE', or a territorial.bots.Network or 'net:FILE'",
-        ),
-        (
-            {"league": {"groups": [], "shuffle": False, "seats": 3}},
-            ValueError,
-            "a line-up distribution has the field 'seats'; it must",
-        ),
-        (
-            {"height": 32},
-            TypeError,
-            "argument 'height'; .* a field of their config: {'config': {'height': ...}}",
-        ),
-        ({"reward_fn": len}, TypeError, "'reward_fn'; .* {'config': {'rewards': ...}}"),
-    ],
-)
-def test_what_cannot_be_read_is_named(env, error, message):
-    with pytest.raises(error, match=message):
-        EnvConfig.from_config(env)
 
 
 FIELD = LineUpDistribution(

@@ -6,14 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import ray
-from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.algorithms.appo import APPOConfig
-from ray.rllib.algorithms.bc import BCConfig
-from ray.rllib.algorithms.cql import CQLConfig
 from ray.rllib.algorithms.impala import IMPALAConfig
-from ray.rllib.algorithms.marwil import MARWILConfig
 from ray.rllib.algorithms.ppo import PPOConfig
-from ray.rllib.algorithms.sac import SACConfig
 from ray.rllib.utils.actor_manager import FaultAwareApply, FaultTolerantActorManager
 
 from rllib_adapters import configure
@@ -112,25 +107,7 @@ def test_a_learner_without_rows_of_a_module_keeps_nobody_waiting(tmp_path, algor
     assert max(rows) > 0
 
 
-@pytest.mark.parametrize(
-    ("config", "message"),
-    [
-        (SACConfig(), "the algorithm SAC cannot be configured: it learns a policy and two networks of val"),
-        (CQLConfig(), "the algorithm CQL cannot be configured: it learns from recorded data"),
-        (BCConfig(), "the algorithm BC cannot be configured: it learns from recorded data"),
-        (MARWILConfig(), "the algorithm MARWIL cannot be configured: it learns from recorded data"),
-        (AlgorithmConfig(), "cannot be configured: it was not tested .*; use PPO, IMPALA, APPO or DQN"),
-    ],
-)
-def test_other_algorithms_are_refused_by_name_and_reason(config, message):
-    with pytest.raises(ValueError, match=message):
-        configure(config, env_config(), module=SmallModule, store="x")
-
-
 def test_what_cannot_share_frames_is_refused(tmp_path):
-    old = PPOConfig().api_stack(enable_rl_module_and_learner=False, enable_env_runner_and_connector_v2=False)
-    with pytest.raises(ValueError, match="the configuration is for the old API stack"):
-        configure(old, env_config(), module=SmallModule, store=fill(tmp_path))
     config = mixed_config(fill(tmp_path / "other"), config=IMPALAConfig())
     for change, message in (
         (

@@ -12,7 +12,7 @@ from rllib_adapters.envs.single import TerritorialMultiAgentEnv, TerritorialTeam
 from territorial import VecGame
 from territorial.engine.batch_arrays import seed_of_episode
 from territorial.league import Group, LineUpDistribution
-from tests.episodes import difference
+from tests.episodes import begun, difference
 from tests.rllib.support import CONFIG, LEAGUE, env_config, league
 
 
@@ -87,45 +87,8 @@ def test_spaces_are_small_when_they_travel():
     assert contained == [True, False]
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"league": None, "seats": ["agent"]}, "seats has 1 entries but num_players is 6"),
-        ({"league": None, "seats": ["agent"] * 5 + ["bot"]}, r"seats\[5\] is 'bot'; it must be one of agent"),
-        ({"league": None, "seats": ["novice"] * 6}, "no seat is called 'agent'"),
-        ({"seats": ["agent"] * 6}, "seats and league both define the players"),
-        (
-            {"league": LineUpDistribution([Group(2, {"trainable:main": 1})])},
-            "the line-up distribution has 2 seats",
-        ),
-        (
-            {"league": LineUpDistribution([Group(6, {"bot:novice": 1})])},
-            "no group .* has only players that are learned from",
-        ),
-        (
-            {"league": LineUpDistribution([Group(6, {"trainable:pool": 1})])},
-            "the league has trainable:pool; its name must .* not be 'pool'",
-        ),
-        (
-            {"league": LineUpDistribution([Group(6, {"trainable:a/b": 1})])},
-            "the league has trainable:a/b; its name must have letters",
-        ),
-        ({"frames": 0}, "frames is 0; it must be a whole number from 1 to 16"),
-        ({"end_when": "never"}, "end_when is 'never'; it must be one of no_agents, game"),
-        ({"max_cycles": 0}, "max_cycles is 0; it must be a whole number from 1"),
-        ({"seat": 1}, r"unexpected keyword argument 'seat' \(did you mean 'seats'\?\)"),
-        ({"config": 3}, "config is 3; it must be a"),
-        ({"league": 3}, "league is 3; it must be a"),
-    ],
-)
-def test_bad_options_are_refused_by_name(changes, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        TerritorialMultiAgentEnv(env_config(**changes))
-
-
 def test_actions_and_leagues_that_do_not_fit_are_refused_by_name():
-    env = TerritorialMultiAgentEnv(env_config(max_cycles=1))
-    env.reset(seed=0)
+    env = begun(TerritorialMultiAgentEnv(env_config(max_cycles=1)), seed=0)
     holding = {agent: np.array([0, 0]) for agent in env.agents}
     with pytest.raises(ValueError, match="no action for 'player_0'"):
         env.step({})
@@ -147,9 +110,7 @@ ACTIONS = np.zeros((GAMES, 6, 2), np.int64)
 
 @pytest.fixture
 def batch():
-    env = TerritorialBatchEnv(env_config(end_when="no_agents", max_cycles=STEPS), GAMES)
-    env.reset(seed=SEED)
-    return env
+    return begun(TerritorialBatchEnv(env_config(end_when="no_agents", max_cycles=STEPS), GAMES), seed=SEED)
 
 
 def players_of(tables, k):

@@ -14,14 +14,13 @@ import torch
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.bc import BCConfig
 from ray.rllib.algorithms.dqn import DQNConfig
-from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.algorithms.sac import SACConfig
 from ray.rllib.connectors.env_to_module import MeanStdFilter
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.rl_module import RLModule, RLModuleSpec
 from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 
-from rllib_adapters import Bot, add_league, configure_league
+from rllib_adapters import Bot, add_league
 from rllib_adapters.league.callback import league_in
 from rllib_adapters.league.control import freeze, of_spaces
 from rllib_adapters.league.line_up import PLAYERS
@@ -239,7 +238,6 @@ class Short(Bot):
     """Answers five rows."""
 
     def act(self, seen, random):
-        """Return too much."""
         return np.zeros(5, int)
 
 
@@ -247,7 +245,6 @@ class Outside(Bot):
     """Plays a column that is not there."""
 
     def act(self, seen, random):
-        """Return too much."""
         return np.full(len(seen["action_mask"]), 7)
 
 
@@ -255,7 +252,6 @@ class Stateful(kit.Net):
     """A module with memory."""
 
     def get_initial_state(self):
-        """Return a memory."""
         return {"h": np.zeros(2, np.float32)}
 
 
@@ -405,11 +401,6 @@ BAD = {
 def test_what_cannot_be_is_refused(env, changes, message, tmp_path):
     with pytest.raises((TypeError, ValueError), match=message):
         made(env, tmp_path, **changes).build_algo()
-
-
-def test_leagues_of_another_environment_are_not_for_this_game(tmp_path):
-    with pytest.raises(ValueError, match="env of the league is 'four', and it must be 'territorial'"):
-        configure_league(PPOConfig(), {}, League(kit.rules_of("four"), rated=False), str(tmp_path))
 
 
 def test_agents_that_come_late_are_named(ends, tmp_path):

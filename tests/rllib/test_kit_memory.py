@@ -11,6 +11,7 @@ from rllib_adapters.league.memory import sizes_of
 from territorial.league import League
 from territorial.memory.measure import Memory, ProcessMemory
 from territorial.memory.plan import BudgetError
+from tests.league.test_plan import item
 from tests.rllib import kit
 
 
@@ -20,10 +21,6 @@ def made(store, runners=0, capacity=10, memory=None, algorithm="PPO"):
     league = League(kit.rules_of("unlike", capacity=capacity), rated=False)
     config = kit.config_of("unlike", algorithm, runners)
     return add_league(config, league, store, memory=memory, **kit.LEAGUES["unlike"][1])
-
-
-def item(plan, name):
-    return next(one for one in plan.items if one.name == name)
 
 
 WEIGHTS = {
@@ -57,9 +54,7 @@ def test_snapshots_are_modules_in_every_process_or_files(algorithm, tmp_path):
         for runners in (0, 2)
         for capacity in (10, 110)
     }
-    largest = max(
-        4 * ((seen + 1) * width + (width + 1) * (acts + 1)) for seen, width, acts in WEIGHTS.values()
-    )
+    largest = max(map(weights_of, WEIGHTS.values()))
     for runners in (0, 2):
         few, many = plans[runners, 10], plans[runners, 110]
         assert many[0].built == few[0].built

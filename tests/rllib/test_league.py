@@ -11,7 +11,7 @@ from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.tune.result import TRIAL_INFO
 
-from rllib_adapters import configure, configure_league
+from rllib_adapters import configure_league
 from rllib_adapters.envs.agent_interface import SHARED
 from rllib_adapters.envs.env_config import POOL
 from rllib_adapters.league.callback import (
@@ -32,12 +32,10 @@ from territorial.league import (
     StoreInUseError,
     UnknownSnapshotError,
 )
+from tests.league.support import Patient
 from tests.rllib.support import (
     CONFIG,
-    BigModule,
-    Patient,
     SmallModule,
-    env_config,
     fill,
     league,
     small_config,
@@ -202,11 +200,6 @@ def test_what_runners_ship_is_hardly_more_than_its_frames(ends, store):
     frames = {id(seen[name]): seen[name].nbytes for seen in steps for name in SHARED}
     assert sum(frames.values()) < shipped < 1.2 * sum(frames.values()) + 1_500 * len(steps)
     assert shipped < sum(seen[name].nbytes for seen in steps for name in SHARED)
-
-
-def test_league_seats_need_a_store():
-    with pytest.raises(ValueError, match="store is None, but the league uses snapshots"):
-        configure(PPOConfig(), env_config(), module=BigModule)
 
 
 @pytest.mark.parametrize("kind", ["batched", "stock"])

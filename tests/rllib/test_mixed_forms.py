@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 from ray.rllib.algorithms.ppo import PPOConfig
-from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
 
 from rllib_adapters import configure, freeze, set_league
 from rllib_adapters.curriculum import set_env
@@ -17,7 +16,6 @@ from rllib_adapters.envs.env_config import POOL, EnvConfig, module_of
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.modules.board import FeatureModule, settings_of
 from rllib_adapters.modules.frozen_pool import candidate_mask, opponents_of, pool_settings
-from rllib_adapters.modules.pairs import PairModule
 from territorial.league import Group, LineUpDistribution
 from territorial.nets.frozen_seats import FrozenSeats
 from tests.rllib.leagues import FORMS, FORMS_ENV, FORMS_TABLE, FROZEN, MODULES, fill_forms, with_settings
@@ -68,66 +66,6 @@ def test_the_engine_observes_for_those_alone_who_look_at_boards():
         env = TerritorialBatchEnv(entries(**pairs, obs=obs, frozen_obs=frozen), 2)
         assert (env.game.observes, env.frozen_form) == (observes, frozen or obs)
         env.close()
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        (
-            {"obs": {"main": "pairs", "scot": "packed", "rival": "packed"}},
-            r"obs has the entry 'scot' \(did you mean 'scout'\?\); it must be a form for all",
-        ),
-        (
-            {"obs": {"main": "pairs", "scout": "packed"}},
-            "obs has no entry 'rival'; it must be a form for all .* or a dict with one for each of main, sc",
-        ),
-        (
-            {"obs": {**FORMS, "scout": "both"}},
-            r"obs\['scout'\] is 'both'; it must be one of packed, features, pooled, onehot, pairs$",
-        ),
-        ({"frozen_obs": "boards"}, "frozen_obs is 'boards'; it must be one of packed, .*, pairs, both$"),
-        ({"action_format": "pair"}, "action_format is 'pair'"),
-        (
-            {"obs": "pair"},
-            r"obs is 'pair' \(did you mean 'pairs'\?\); it must be one of packed, features",
-        ),
-        ({"num_candidates": 0}, "num_candidates is 0; it must be a whole number from 1 to 250"),
-        ({"repeat": 0}, "repeat is 0; it must be a whole number"),
-        (
-            {"obs": dict.fromkeys(FORMS, "packed"), "action_format": "pairs"},
-            "action_format is 'pairs' and obs is {'main': 'packed', .*; it must be one of multi_d",
-        ),
-        (
-            {"obs": dict.fromkeys(FORMS, "packed"), "num_candidates": 3},
-            "num_candidates is 3 and obs is {'main': 'pac",
-        ),
-    ],
-)
-def test_forms_that_cannot_be_are_refused_by_name(changes, message):
-    with pytest.raises(ValueError, match=message):
-        EnvConfig.from_config(entries(**changes))
-
-
-def test_modules_that_do_not_read_the_form_are_refused(tmp_path):
-    for name, kind, message in (
-        (
-            "main",
-            SmallModule,
-            "the module of 'main' is .*SmallModule.*, which reads 'packed', but 'main' has obs",
-        ),
-        (
-            "rival",
-            PairModule,
-            "the module of 'rival' is .*PairModule.* of BoardModule, as 'rival' has obs='pac",
-        ),
-        ("main", TorchRLModule, "TorchRLModule.* learns or is in .* subclass of BoardModule or PairModule"),
-    ):
-        with pytest.raises(TypeError, match=message):
-            configure(PPOConfig(), entries(), module={**MODULES, name: kind}, store=str(tmp_path))
-    with pytest.raises(
-        ValueError, match=r"learner is None, and obs is .*; learner must be one of main, scout"
-    ):
-        settings_of(entries())
 
 
 def test_options_come_back_from_plain_data_and_plain_leagues_are_as_before():
@@ -233,7 +171,3 @@ def test_frozen_seats_may_have_one_form_among_learners_of_both(tmp_path):
     config = configure(PPOConfig(), entries(frozen_obs="packed"), **given)
     pool = config.rl_module_spec.rl_module_specs[POOL].model_config
     assert (pool["obs"], pool["architectures"]) == ("packed", (FeatureModule, SmallModule))
-    with pytest.raises(
-        TypeError, match=r"PairModule.* learns or is in architectures, and .* a subclass of BoardModule"
-    ):
-        configure(PPOConfig(), entries(frozen_obs="packed"), **given, architectures=[PairModule])

@@ -76,12 +76,3 @@ def test_the_key_is_that_of_rllib_and_masks_are_floats(obs, action_format):
     assert vec.single_observation_space["action_mask"].dtype == seen["action_mask"].dtype == np.float32
     bare, _ = territorial.parallel_env(**game, obs_key="observations", action_mask="none").reset(seed=1)
     assert isinstance(bare["player_0"], np.ndarray)
-
-
-def test_forms_of_several_arrays_have_no_such_key():
-    with pytest.raises(
-        ValueError, match="obs_key is 'observations' and obs is 'packed'; this option works only"
-    ):
-        territorial.parallel_env(obs_key="observations")
-    with pytest.raises(ValueError, match="obs_key is 'obs'; it must be one of observation, observations"):
-        territorial.parallel_env(obs="features", obs_key="obs")

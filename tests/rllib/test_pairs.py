@@ -10,13 +10,13 @@ from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.columns import Columns
 
-from rllib_adapters import configure, configure_league, policy_of
+from rllib_adapters import configure_league, policy_of
 from rllib_adapters.curriculum import set_env
 from rllib_adapters.envs.env_config import MAIN
 from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.league.callback import league_in
 from rllib_adapters.league.control import weights_of
-from rllib_adapters.modules.pairs import PairModule, TwoPartActions
+from rllib_adapters.modules.pairs import TwoPartActions
 from territorial import GameConfig, parallel_env
 from territorial.bots import Network
 from territorial.league import Gate, League, LeagueConfig, Learner, Opponents
@@ -74,17 +74,6 @@ def test_it_plays_the_game_of_the_pettingzoo_environment(options):
         seen = {agent: seen[agent] for agent in mine.agents}
     assert mine.agents == []
     assert max(info["tick"] for info in report.values()) > 100
-
-
-def test_options_of_the_environment_among_settings_and_other_formats_are_refused():
-    with pytest.raises(TypeError, match="obs is an entry of the env_config"):
-        configure(PPOConfig(), {}, obs="pairs")
-    with pytest.raises(TypeError, match=r"the module of 'main' is .*; it must be a subclass of RLModule"):
-        configure(PPOConfig(), entries(), module=int)
-    with pytest.raises(
-        ValueError, match="action_format is 'discrete'; a PairModule needs one of pairs, pairs_m"
-    ):
-        PairModule(model_config={"action_format": "discrete"})
 
 
 # ---- the module ------------------------------------------------------------------------------------

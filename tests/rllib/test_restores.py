@@ -14,7 +14,7 @@ from rllib_adapters.envs.env_config import MAIN, POOL, EnvConfig
 from rllib_adapters.league.callback import league_callback_of, league_in
 from rllib_adapters.league.control import set_league
 from territorial.league import Group, LineUpDistribution, StoreInUseError
-from tests.rllib.support import CONFIG, LEAGUE, SmallModule, fill, league, ppo, small_config
+from tests.rllib.support import CONFIG, LEAGUE, SmallModule, league, ppo
 from tests.rllib.test_league import league_config, small_league
 
 pytestmark = pytest.mark.usefixtures("running_ray")
@@ -165,6 +165,9 @@ def test_games_and_table_of_a_checkpoint_come_back_into_an_algorithm_that_has_ot
     assert (options.config, options.max_cycles) == (CONFIG, 18)
     playing = algorithm.env_runner.env.envs[0].unwrapped
     assert (playing.league.to_dict(), playing.options.max_cycles) == (league("bot:banker").to_dict(), 18)
+    with pytest.raises(Exception, match="the new league has snapshots, which RLlib was built without"):
+        set_league(algorithm, LEAGUE)
+    assert algorithm.config.table.to_dict() == league("bot:banker").to_dict()
     algorithm.train()
 
 
@@ -200,11 +203,3 @@ def sample_and_report(runner):
     """The weights of a runner after a sample, before which APPO's ask for newer ones."""
     runner.sample(num_timesteps=2)
     return {key: np.array(part) for key, part in runner.module[MAIN].get_state().items()}
-
-
-def test_a_league_that_does_not_fit_changes_nothing(ends, tmp_path):
-    store = fill(tmp_path / "store")
-    algorithm = ends(small_config(store, env={"league": league("bot:banker")}).build_algo())
-    with pytest.raises(Exception, match="the new league has snapshots, which RLlib was built without"):
-        set_league(algorithm, LEAGUE)
-    assert algorithm.config.table.to_dict() == league("bot:banker").to_dict()

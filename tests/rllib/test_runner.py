@@ -228,5 +228,3 @@ def test_what_it_does_not_do_is_refused_by_name(tmp_path):
         config = change(small_config(store, runner="batched"))
         with pytest.raises(ValueError, match=message):
             config.env_runner_cls(config=config, worker_index=0, num_workers=0)
-    with pytest.raises(ValueError, match="runner is 'fast'; it must be one of batched, stock"):
-        small_config(store, runner="fast")

@@ -257,9 +257,8 @@ def options_with(**changes):
     return json.dumps(dataclasses.asdict(PRESETS["quick"]) | changes)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+FORGED = {
+    Training.read: [
         ("[1]", "it must be a JSON object"),
         ('{"minutes": NaN}', "the number 'NaN'"),
         ("{}", "it has no 'agent_seats'"),
@@ -272,17 +271,7 @@ def options_with(**changes):
         ("[" * 10**5, "bytes; it must have at most|more than 65,536 bytes"),
         ('{"x": ' + "[" * 400 + "]" * 400 + "}", "deep"),
     ],
-)
-def test_forged_options_of_a_run_are_refused(tmp_path, text, message):
-    (tmp_path / "run.json").write_text(text)
-    with pytest.raises(ValueError, match=message) as caught:
-        Training.read(tmp_path / "run.json")
-    assert "run.json' does not hold the options of a run" in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+    run._state_in: [
         ('{"seconds": 1.5, "options": {}}', "it has no 'logged'"),
         ('{"seconds": 1.5, "logged": 7}', "it has no 'options'"),
         ('{"seconds": NaN, "logged": 1, "options": {}}', "the number 'NaN'"),
@@ -292,15 +281,16 @@ def test_forged_options_of_a_run_are_refused(tmp_path, text, message):
         ('{"seconds": 1, "logged": 1, "options": [1]}', r"options is \[1\]"),
         ("", "it is not JSON"),
     ],
+}
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "message"), [(read, *row) for read, rows in FORGED.items() for row in rows]
 )
-def test_a_forged_state_of_a_run_is_refused(tmp_path, text, message):
-    path = tmp_path / "state.json"
-    path.write_text('{"seconds": 1.5, "logged": 7, "options": {}}')
-    assert run._state_in(path) == (1.5, 7, {})
-    path.write_text(text)
-    with pytest.raises(ValueError, match=message) as caught:
-        run._state_in(path)
-    assert "state.json' does not hold the progress of a run" in str(caught.value)
+def test_forged_options_and_states_of_a_run_are_refused(tmp_path, read, text, message):
+    (tmp_path / "it.json").write_text(text)
+    with pytest.raises(ValueError, match=f"it.json' does not hold the .* of a run.*({message})"):
+        read(tmp_path / "it.json")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-import torch
 from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters import configure, freeze, set_league
@@ -131,10 +130,6 @@ def test_modules_are_those_of_the_league(tmp_path):
         LEARNERS, SmallModule
     )
     assert list(config.policies_to_train) == list(LEARNERS)
-    with pytest.raises(ValueError, match="the modules are main; the learners of the league are main, pro"):
-        configure(PPOConfig(), options, module={"main": SmallModule}, store=tmp_path)
-    with pytest.raises(TypeError, match=r"the module of 'main' is <class 'torch.*Linear'>; it must be a sub"):
-        configure(PPOConfig(), options, module=torch.nn.Linear, store=tmp_path)
     both = {name: (FeatureModule, {"trunk": {"width": n + 1}}) for n, name in enumerate(LEARNERS)}
     config = configure(PPOConfig(), options, module=both, store=tmp_path, value_chunk=3)
     settings = config.rl_module_spec.rl_module_specs["rival"].model_config

@@ -101,7 +101,6 @@ class OwnLayers(PairPolicy):
     """A policy whose numbers are not those of its layers alone."""
 
     def activations(self, own, pairs):
-        """Return none of the summary."""
         found = super().activations(own, pairs)
         return {**found, "summary": 0 * found["summary"]}
 

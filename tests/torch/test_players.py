@@ -22,6 +22,7 @@ from territorial.nets import players
 from territorial.nets.players import SnapshotPolicy
 from territorial.observation.action_encoding import owner_of_target
 from territorial.observation.layout import ObsLayout
+from tests.episodes import begun
 from tests.torch.support import SMALL, MeanTrunk, add_on_pairs, add_random
 
 TRUNKS = {"MeanTrunk": MeanTrunk}
@@ -104,16 +105,14 @@ def advised(tmp_path_factory):
 def test_probabilities_are_those_with_which_a_snapshot_draws(advised):
     """In many games that differ in what is drawn alone: how often it does what."""
     policy, count = SnapshotPolicy(advised, "choosy", TRUNKS), 2000
-    game = VecGame(CONFIG, 1, frames=2, autoreset="disabled", seats=["banker"] * 5)
-    game.reset(8)
+    game = begun(VecGame(CONFIG, 1, frames=2, autoreset="disabled", seats=["banker"] * 5), seed=8)
     advise = advice_of(policy, game, SEAT, seed=1)
     while sum(option.part > 0.05 for option in advise(game)) < 3:
         game.step()
     before, report, saved = game.digest(0), advise(game), game.save(0)
     assert game.digest(0) == before
     assert sum(option.part for option in report) == pytest.approx(1)
-    many = VecGame(CONFIG, count, frames=2, autoreset="disabled", seats=["banker"] * 5)
-    many.reset(8)
+    many = begun(VecGame(CONFIG, count, frames=2, autoreset="disabled", seats=["banker"] * 5), seed=8)
     for k in range(count):
         blocks = State(*saved.blocks)
         other = blocks._replace(seed=np.full_like(blocks.seed, k))

@@ -215,9 +215,8 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_networks_of_users_act_together_where_they_can(way, tmp_path, monkeypatch):
-    function, reason = WAYS[way]
+@pytest.mark.parametrize(("function", "reason"), WAYS.values(), ids=WAYS)
+def test_networks_of_users_act_together_where_they_can(function, reason, tmp_path, monkeypatch):
     trunks = {"own": lambda layout, config: OwnTrunk(layout, config, function)}
     store = SnapshotStore(tmp_path)
     policies = {f"own-{i}": add(store, "own", i, trunks) for i in range(4)}

@@ -194,10 +194,9 @@ def slanted(tensor):
     return tensor * torch.linspace(0.5, 1.5, tensor.shape[-1])
 
 
-@pytest.mark.parametrize("name", NETWORKS)
-def test_a_hook_of_any_layer_does_the_same_with_gradients_and_without(name):
+@pytest.mark.parametrize(("make", "inputs"), NETWORKS.values(), ids=NETWORKS)
+def test_a_hook_of_any_layer_does_the_same_with_gradients_and_without(make, inputs):
     """A network that acts may not pass over what another tool has put into its layers."""
-    make, inputs = NETWORKS[name]
     network, seen = make().eval(), inputs(1)
     with torch.no_grad():
         bare, unused = network(*seen), []
