@@ -320,8 +320,7 @@ def worst_sums(size: LayerSize, paired: Array, biases: Array, shift: int) -> Arr
     most = np.full(size.inputs, ACTIVATION_LIMIT, np.int64)
     most[: size.columns] = INPUT_LIMIT
     products = np.abs(paired.astype(np.int64)) * most.reshape(-1, 1, 2)
-    worst: Array = products.sum((0, 2)) + np.abs(biases.astype(np.int64)) + 2 ** (shift - 1)
-    return worst
+    return products.sum((0, 2)) + np.abs(biases.astype(np.int64)) + 2 ** (shift - 1)
 
 
 # ---- columns -----------------------------------------------------------------------------------------

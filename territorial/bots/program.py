@@ -48,8 +48,7 @@ OnFailure = Literal["error", "hold"]
 
 def have_failed(memory: npt.NDArray[np.int32]) -> Bools:
     """Return which seats of programs have failed, (...); ``memory`` (..., M) is that of the state."""
-    failed: Bools = memory[..., LAUNCHES] == FAILED
-    return failed
+    return memory[..., LAUNCHES] == FAILED
 
 
 class ProgramError(ValueError):

@@ -172,21 +172,18 @@ class View:
     @cached_property
     def needs(self) -> Ints:
         """(N, P+1) troops that a launch at each owner needs; 0 without a front, and for allies."""
-        needs: Ints = need_for(self.fronts * ~self.allies, self.sent, self.config)
-        return needs
+        return need_for(self.fronts * ~self.allies, self.sent, self.config)
 
     @cached_property
     def gifts(self) -> Bools:
         """(N, P+1) bool, which allies a donation to is legal."""
         troops = self.own(self.troops)[:, None]
-        legal: Bools = self.allies & may_donate(troops, self.troops, self.land, self.config)
-        return legal
+        return self.allies & may_donate(troops, self.troops, self.land, self.config)
 
     @cached_property
     def legal(self) -> Bools:
         """(N, P+1) bool, legal targets: neutral land and enemies."""
-        legal: Bools = is_legal(self.needs, largest_need(self.own(self.troops), self.config)[:, None])
-        return legal
+        return is_legal(self.needs, largest_need(self.own(self.troops), self.config)[:, None])
 
     @cached_property
     def pairs(self) -> Any:
@@ -227,8 +224,7 @@ class View:
 
         M is P + 8 or more. They are part of the game: saved, restored and forgotten with it.
         """
-        kept: npt.NDArray[np.int32] = view(self._blocks, "memory")[self.games, self.seats, LAUNCHES:]
-        return kept
+        return view(self._blocks, "memory")[self.games, self.seats, LAUNCHES:]
 
     def keep_memory(self) -> None:
         """Write ``memory`` back, if the bot has looked at it."""
@@ -237,8 +233,7 @@ class View:
 
     def fraction(self, amounts: npt.ArrayLike) -> Ints:
         """Return (N,) the 1024ths of the balance that are at least ``amounts`` troops, 1 to 1024."""
-        found: Ints = fraction_for(np.asarray(amounts, np.int64), np.maximum(1, self.own(self.troops)))
-        return found
+        return fraction_for(np.asarray(amounts, np.int64), np.maximum(1, self.own(self.troops)))
 
     def draw(self, index: npt.ArrayLike) -> npt.NDArray[np.uint64]:
         """Return (N,) random numbers of this decision, number ``index`` of each seat: 256 to 511 are free."""

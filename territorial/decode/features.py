@@ -219,8 +219,7 @@ class FeatureDecoder(WritableArrays):
         ``players``: float32 (..., P, columns); ``borders``: (..., columns, P+1, P+1); ``globals_``:
         (..., columns): one game, or a batch of games as ``VecGame`` returns it.
         """
-        features: Floats32 = self.state(players, borders, globals_).take(self.index, axis=-1)
-        return features
+        return self.state(players, borders, globals_).take(self.index, axis=-1)
 
 
 def _gather_index(layout: ObsLayout, reverse: Ints, num_features: int) -> npt.NDArray[np.intp]:

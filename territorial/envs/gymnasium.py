@@ -102,8 +102,7 @@ class SeatEnv(WritableArrays, gymnasium.Env[Observation, Any]):
 
     def _of_agent(self, shown: Observation) -> Observation:
         if isinstance(shown, np.ndarray):
-            row: npt.NDArray[Any] = shown[0, 0]
-            return row
+            return shown[0, 0]
         shared = self.vec.shared_keys
         return {key: array[0] if key in shared else array[0, 0] for key, array in shown.items()}
 

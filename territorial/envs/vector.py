@@ -512,8 +512,7 @@ class TerritorialVec(WritableArrays):
                 return bad
             numbers = self.format.aimed(flat, self._candidates(self._of, self.agent_seats.ravel()).targets)
             numbers = numbers.reshape(self.num_envs, self.num_agents, -1)
-        found: int = write_choices(numbers, self.game.blocks.players, self.agent_seats, self.game.actions)
-        return found
+        return write_choices(numbers, self.game.blocks.players, self.agent_seats, self.game.actions)
 
     def _candidates(self, games: Ints, seats: Ints) -> PairCandidates:
         return self.game.pair_observer.candidates(games, seats, self.options.pair_rows(self.config))

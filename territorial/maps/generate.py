@@ -98,8 +98,7 @@ def from_edge(pieces: Pieces) -> Heights:
     height, width = pieces.owner.shape
     from_rows = np.minimum(pieces.rows, UNIT * (height - 1) - pieces.rows)
     from_columns = np.minimum(pieces.columns, UNIT * (width - 1) - pieces.columns)
-    edge: Heights = np.minimum(from_rows, from_columns)
-    return edge
+    return np.minimum(from_rows, from_columns)
 
 
 def walls(owner: Ints, thickness: int) -> Land:
@@ -157,8 +156,7 @@ def _window(point: list[int], reach: int, height: int, width: int) -> tuple[slic
 
 
 def _squared_distance(rows: Heights, columns: Heights, point: Heights) -> Heights:
-    squares: Heights = (rows - point[0]) ** 2 + (columns - point[1]) ** 2
-    return squares
+    return (rows - point[0]) ** 2 + (columns - point[1]) ** 2
 
 
 MAX_ATTEMPTS = 16
@@ -377,8 +375,7 @@ def _islands_score(pieces: Pieces, spacing: int, seed: int, layer: int) -> Heigh
 def _block_lowest(score: Heights, percent: int) -> Land:
     """Block the ``percent`` of cells with the lowest score; ties with the last one stay land."""
     rank = score.size * percent // 100
-    land: Land = score >= np.partition(score.ravel(), rank)[rank]
-    return land
+    return score >= np.partition(score.ravel(), rank)[rank]
 
 
 def _smooth(land: Land) -> Land:

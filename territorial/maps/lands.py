@@ -20,8 +20,7 @@ def resized(cells: Land, height: int, width: int) -> Land:
     if cells.shape == (height, width):
         return cells
     covered = _overlaps(height, cells.shape[0]) @ cells.astype(np.int64) @ _overlaps(width, cells.shape[1]).T
-    is_land: Land = 2 * covered >= cells.size
-    return is_land
+    return 2 * covered >= cells.size
 
 
 def _overlaps(new: int, old: int) -> Ints:

@@ -65,8 +65,7 @@ def keep_largest(land: Land) -> Land:
     labels = label_regions(land)
     sizes = np.bincount(labels.ravel())
     sizes[0] = 0  # blocked cells are no region
-    kept: Land = (labels == np.argmax(sizes)) & land
-    return kept
+    return (labels == np.argmax(sizes)) & land
 
 
 def drop_small(cells: Land, min_cells: int) -> Land:
@@ -74,8 +73,7 @@ def drop_small(cells: Land, min_cells: int) -> Land:
     labels = label_regions(cells)
     is_kept = np.bincount(labels.ravel()) >= min_cells
     is_kept[0] = False  # label 0 is everything that is not in ``cells``
-    kept: Land = is_kept[labels]
-    return kept
+    return is_kept[labels]
 
 
 def largest_region(mask: LandMask) -> LandMask:

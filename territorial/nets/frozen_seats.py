@@ -217,8 +217,7 @@ class FrozenSeats(FrozenPolicies):
         """
         if numbers is None:
             numbers = torch.rand((len(names), 2), dtype=torch.float64, device=seen["action_mask"].device)
-        actions: Tensor = super().act(names, seen, numbers)
-        return actions
+        return super().act(names, seen, numbers)
 
 
 def _sizes(

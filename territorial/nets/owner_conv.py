@@ -167,8 +167,7 @@ class _SumOfWeights(torch.autograd.Function):
     def forward(ctx: Any, weight: Tensor, codes: Tensor, stride: Pair, chunk: int) -> Tensor:
         ctx.save_for_backward(codes)
         ctx.shape, ctx.dtype, ctx.stride, ctx.chunk = weight.shape, weight.dtype, stride, chunk
-        summed: Tensor = _owner_sums(codes, _table(weight, codes.shape[1]).contiguous(), stride, chunk)
-        return summed
+        return _owner_sums(codes, _table(weight, codes.shape[1]).contiguous(), stride, chunk)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
