@@ -4,8 +4,6 @@
 it, which has all that the seat wrote down. So every process that plays has a program of its own.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import os

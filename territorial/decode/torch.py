@@ -1,7 +1,5 @@
 """PyTorch decoder: per-agent observations, computed on the tensors' device."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

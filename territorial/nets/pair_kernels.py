@@ -5,8 +5,6 @@ at a time, whose activations stay in the cache. No row depends on those beside i
 ``examples/pairs_ppo.py`` takes 1.25 times as long: docs/training_performance.md has the measurement.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Stable-Baselines3 policies on ``pairs``, exportable to the engine."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 
