@@ -56,13 +56,11 @@ ALIVE, LOG_LAND_OF_MAP, LOG_LEADER_LAND, LOG_MEAN_DENSITY, LOG_MEAN_FORCE, OPENI
 """``PairTotals.game``: living players; logarithms of all land and of the leader's, of troops to land and of
 troops per player with those in the field; the interest rate of the opening."""
 
-OUT, IN, BORDER, NEAR = 0, 1, 2, 3
-"""``PairTotals.players``: troops in the field, others' against it, cells on the border, players beside it."""
-LOG_TROOPS, LOG_LAND, LOG_FORCE = 4, 5, 6
-"""Logarithms of troops at home, of land, and of troops at home with those in the field."""
-DENSITY, SENT, PEAK_SHARE, LAND_SHARE, TO_LEADER, BORDER_NEUTRAL, NEIGHBOURS = 7, 8, 9, 10, 11, 12, 13
-"""Columns of pairs that are the same for all seats."""
-NUM_OF_PLAYER = 14
+# ``PairTotals.players``: troops in the field, others' against it, cells on the border, players beside it; the
+# logarithms of troops at home, of land, and of troops at home with those in the field; columns of pairs that
+# are the same for all seats.
+OUT, IN, BORDER, NEAR, LOG_TROOPS, LOG_LAND, LOG_FORCE = range(7)
+DENSITY, SENT, PEAK_SHARE, LAND_SHARE, TO_LEADER, BORDER_NEUTRAL, NEIGHBOURS, NUM_OF_PLAYER = range(7, 15)
 
 
 def allocate_totals(num_players: int) -> PairTotals:
