@@ -39,7 +39,7 @@ from territorial.game.state import Game
 from territorial.jit.decorators import int64, kernel, njit, routine
 from territorial.jit.lines import aligned_zeros
 from territorial.observation.action_encoding import HOW_MUCH, WHAT
-from territorial.observation.pair_columns import OWN, PAIRS, column
+from territorial.observation.pair_columns import OF_PAIR, OWN, PAIRS
 from territorial.observation.pairs import PairTotals, allocate_totals, see_pairs
 
 NEVER = -(2**40)
@@ -51,7 +51,6 @@ POWERS_UNIT = 2**POWER_BITS
 MOST_HALVINGS = 33
 
 
-LEGAL = column(PAIRS, "legal")
 POWERS = np.floor(2.0 ** (32 - np.arange(POWERS_UNIT) / POWERS_UNIT)).astype(np.int64)
 """2 ** 32 times 2 ** (-i / 256), rounded down, for i from 0 to 255.
 
@@ -107,7 +106,7 @@ def row_of(file: NetworkFile, places: npt.NDArray[np.int64], temperature: int) -
         even(len(description.pair_columns)),
         description.candidate_width,
         description.context_width,
-        LEGAL,
+        OF_PAIR.legal,
         places.ctypes.data,
         bool(np.array_equal(places, in_order)),
         *(tensors[f"{layer}.weights"].ctypes.data for layer in LAYERS),

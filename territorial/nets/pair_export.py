@@ -33,10 +33,9 @@ from territorial.constants import NUM_CANDIDATES, NUM_FRACTIONS
 from territorial.engine.seats import LINEUPS
 from territorial.engine.vec_game import VecGame
 from territorial.nets.pair_network import PairNetwork
-from territorial.observation.pair_columns import OWN, PAIRS, UNIT, column
+from territorial.observation.pair_columns import OF_PAIR, OWN, PAIRS, UNIT
 from territorial.typing import Array
 
-THERE, LEGAL = column(PAIRS, "there"), column(PAIRS, "legal")
 GAMES = (
     (GameConfig(), LINEUPS["mixed-2"].seats, 4),
     (GameConfig(height=96, width=96, num_players=12), tuple(ALIASES)[:12], 4),
@@ -82,7 +81,7 @@ def _games(config: GameConfig, seats: Sequence[str], count: int, seed: int) -> V
 
 def _joined(found: Sequence[tuple[np.ndarray, np.ndarray]]) -> Rows:
     own, pairs = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return Rows(own, pairs, (pairs[:, :, THERE] > 0).sum(1))
+    return Rows(own, pairs, (pairs[:, :, OF_PAIR.there] > 0).sum(1))
 
 
 def _states_of(game: VecGame, num_candidates: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -316,7 +315,7 @@ def _largest_activations(policy: PairNetwork, rows: Rows) -> dict[str, float]:
 @torch.no_grad()
 def compare(policy: PairNetwork, network: NetworkFile, rows: Rows) -> ExportReport:
     """Return the differences of ``network`` and ``policy`` in the ``rows`` with a legal launch."""
-    legal = (rows.pairs[:, :, LEGAL] > 0) & (rows.pairs[:, :, THERE] > 0)
+    legal = (rows.pairs[:, :, OF_PAIR.legal] > 0) & (rows.pairs[:, :, OF_PAIR.there] > 0)
     asked, legal = _part(rows, legal.any(1)), legal[legal.any(1)]
     if not len(legal):
         raise ExportError("the rows to calibrate on have no state in which a launch is legal; some must")

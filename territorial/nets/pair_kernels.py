@@ -22,10 +22,10 @@ from territorial.jit.products import (
     turn_outputs,
 )
 from territorial.nets.choice_kernels import exponential, logarithm
-from territorial.observation.pair_columns import OWN, PAIRS, column
-from territorial.typing import Ints
+from territorial.observation.pair_columns import OF_PAIR, OWN
+from territorial.typing import Floats32, Ints
 
-NUM_OWN, THERE = len(OWN), column(PAIRS, "there")
+NUM_OWN, THERE = len(OWN), OF_PAIR.there
 LARGEST_INPUT, MASKED = np.float32(4.0), np.float32(-1e9)
 ZERO = np.float32(0)
 """Of the type of all else: arithmetic with Python's floats would be in float64."""

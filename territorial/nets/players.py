@@ -20,9 +20,9 @@ from territorial.nets.board_policy import FeatureTrunk, MakeTrunk, ReferenceTrun
 from territorial.nets.frozen import one_thread
 from territorial.nets.frozen_seats import FrozenSeats
 from territorial.nets.pair_policy import READS, make_pair_rows
-from territorial.observation import pair_columns
 from territorial.observation.action_formats import ActionFormat
 from territorial.observation.action_masks import pair_masks
+from territorial.observation.pair_columns import OF_PAIR
 from territorial.observation.layout import ObsLayout
 from territorial.observation.tables import Observations
 from territorial.typing import Floats32, Ints
@@ -39,7 +39,6 @@ OWN_TRUNKS: Mapping[str, MakeTrunk] = {
 }
 """Makers of the networks of this project by the names of architectures."""
 PAIRS, TWO_PARTS = READS["observation"], "pairs_multi_discrete"
-LEGAL = pair_columns.column(pair_columns.PAIRS, "legal")
 
 _tables: dict[str, tuple[Any, FrozenSeats]] = {}
 """By the folder of a store: the games of one setting, and what plays its snapshots in them."""
@@ -188,7 +187,7 @@ def _seen(
     if observation != PAIRS:
         return rows_of(game.observations, games, seats), None
     seen = game.pairs(games, seats)
-    mask = ActionFormat(TWO_PARTS, 0, seen.targets.shape[1]).masks_of(seen.pairs[:, :, LEGAL] > 0)
+    mask = ActionFormat(TWO_PARTS, 0, seen.targets.shape[1]).masks_of(seen.pairs[:, :, OF_PAIR.legal] > 0)
     columns = {"own": seen.own, "pairs": seen.pairs, "action_mask": mask}
     return {name: torch.from_numpy(array) for name, array in columns.items()}, seen.targets
 

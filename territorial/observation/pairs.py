@@ -23,7 +23,6 @@ from territorial.game.state import NUM_LAND, TICK, Game
 from territorial.game.teams import are_allies_in, has_allies, may_attack
 from territorial.jit.decorators import ONE, ZERO, highest_bit, int64, lowest_bit, njit, popcount
 from territorial.observation.action_encoding import target_of_owner
-from territorial.observation.layout import positions
 from territorial.observation.pair_columns import (
     GAP,
     LARGEST_GAP,
@@ -31,9 +30,10 @@ from territorial.observation.pair_columns import (
     LOG_UNIT,
     MOST,
     MOST_TROOPS,
+    OF_OWN,
+    OF_PAIR,
     OWN,
     UNIT,
-    pair_columns,
 )
 from territorial.observation.tables import rate_now
 
@@ -70,11 +70,6 @@ def allocate_totals(num_players: int) -> PairTotals:
         game=np.zeros(NUM_TOTALS, np.int64),
         players=np.zeros((num_players + 1, NUM_OF_PLAYER), np.int64),
     )
-
-
-OF_OWN: Any = positions(OWN)
-OF_PAIR: Any = positions(pair_columns(teams=True))
-"""Where the columns are, by their names."""
 
 
 # ---- numbers -------------------------------------------------------------------------------------

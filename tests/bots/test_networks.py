@@ -22,6 +22,7 @@ from territorial.bots.network_file import (
 from territorial.config import GameConfig
 from territorial.files import safetensors
 from territorial.game.formulas import draw
+from territorial.observation.layout import positions
 from territorial.observation.pair_columns import OWN, PAIRS, PairColumn
 from tests.bots.networks import (
     TRAINED,
@@ -83,7 +84,7 @@ def test_all_logits_are_those_of_the_reference_implementation(tmp_path):
     for b, count in enumerate(rows.counts.tolist()):
         wanted = twin.logits(of_twin, *named(rows, b))
         assert (found[b, 0, 0], found[b, 1 : 1 + count, 1:].tolist()) == (wanted.hold, wanted.fractions)
-        legal = rows.pairs[b, :count, network.LEGAL] > 0
+        legal = rows.pairs[b, :count, network.OF_PAIR.legal] > 0
         assert found[b, 1 : 1 + count, 0][legal].tolist() == np.array(wanted.candidates)[legal].tolist()
 
 
@@ -152,7 +153,7 @@ def test_a_network_plays_under_a_layout_with_more_columns_in_another_order(tmp_p
     before = choices(file, rows, numbers_of(30, 0))
     monkeypatch.setattr(network, "OWN", (PairColumn("new", "1"), *OWN[::-1], PairColumn("newer", "2")))
     monkeypatch.setattr(network, "PAIRS", (*PAIRS[::-1], PairColumn("newest", "3")))
-    monkeypatch.setattr(network, "LEGAL", [column.name for column in network.PAIRS].index("legal"))
+    monkeypatch.setattr(network, "OF_PAIR", positions(network.PAIRS))
     later = rows._replace(
         own=np.pad(rows.own[:, ::-1], ((0, 0), (1, 1)), constant_values=77),
         pairs=np.pad(rows.pairs[:, :, ::-1], ((0, 0), (0, 0), (0, 1)), constant_values=78),

@@ -8,7 +8,7 @@ import pytest
 
 import territorial
 from territorial.observation.action_encoding import convert_share, owner_of_target
-from territorial.observation.pair_columns import PAIRS, column
+from territorial.observation.pair_columns import OF_PAIR
 from territorial.replay import DivergedError, Replay, ReplayError, decisions
 from territorial.replay.decision_rows import NOT_SHOWN
 from tests.episodes import begun
@@ -159,7 +159,7 @@ def test_candidates_beyond_those_shown_are_marked(recorded: Replay) -> None:
     assert few.pairs.shape[1] == 1
     assert (few.action == NOT_SHOWN).sum() > (many.action == NOT_SHOWN).sum()
     assert few.action.max() <= 10
-    legal = many.pairs[:, :, column(PAIRS, "legal")] > 0
+    legal = many.pairs[:, :, OF_PAIR.legal] > 0
     assert (many.action_mask[:, 0] == 1).all()
     assert (many.action_mask[:, 1:].reshape(-1, 6, 10).all(axis=2) == legal).all()
 
