@@ -7,7 +7,6 @@ has a map of its own (``num_maps=0``). Which map it is depends on the configurat
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from territorial.config import GameConfig
 from territorial.config.draws import random_words
@@ -20,7 +19,7 @@ from territorial.maps.generate import generate
 from territorial.maps.lands import land
 from territorial.maps.regions import check_connected
 from territorial.maps.starts import capacity
-from territorial.typing import Ints
+from territorial.typing import Bytes, Ints
 
 MAX_ATTEMPTS = 16
 """Maps that are generated for one game until one has room for all spawns; the last resort is open land."""
@@ -35,7 +34,7 @@ class Ground(NamedTuple):
     land: LandMask
     blocked: Terrain
     """What its blocked cells are."""
-    terrain: npt.NDArray[np.uint8]
+    terrain: Bytes
     """(2, H, ceil(W/8)), read-only: bit planes of the blocked cells, and of those of them that are water."""
 
 

@@ -5,12 +5,11 @@ one numpy operation over all of them, so no compiled code is needed.
 """
 
 import numpy as np
-import numpy.typing as npt
 
 from territorial.config.land_mask import LandMask, check_is_mask
-from territorial.typing import Ints
+from territorial.typing import Bools, Ints
 
-Land = npt.NDArray[np.bool_]
+Land = Bools
 
 
 def label_regions(land: Land) -> Ints:

@@ -8,7 +8,6 @@ at a time, whose activations stay in the cache. No row depends on those beside i
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from territorial.constants import NUM_FRACTIONS
 from territorial.jit.decorators import formula, kernel, njit, routine
@@ -47,19 +46,19 @@ has none; numbers from one output to the next; how many inputs and outputs; wher
 class PairScratch(NamedTuple):
     """What some states are computed in, C candidates each; h and c are the widths of the network."""
 
-    first_rows: npt.NDArray[np.int64]  # (CHUNK + 1,) where the candidates of each state begin
-    places: npt.NDArray[np.int64]  # (CHUNK * C,) which of the C each is
-    packed: npt.NDArray[np.float32]  # biases and weights of all layers
-    columns: npt.NDArray[np.float32]  # (CHUNK * C, K)
-    hidden: npt.NDArray[np.float32]  # (CHUNK * C, h)
-    candidates: npt.NDArray[np.float32]  # (CHUNK * C, h)
-    scores: npt.NDArray[np.float32]  # (CHUNK * C, 16)
-    context: npt.NDArray[np.float32]  # (CHUNK, 35 + 2 * h)
-    first: npt.NDArray[np.float32]  # (CHUNK, c)
-    second: npt.NDArray[np.float32]  # (CHUNK, c)
-    shared: npt.NDArray[np.float32]  # (CHUNK, h)
-    last: npt.NDArray[np.float32]  # (CHUNK, 16)
-    targets: npt.NDArray[np.float32]  # (C,)
+    first_rows: Ints  # (CHUNK + 1,) where the candidates of each state begin
+    places: Ints  # (CHUNK * C,) which of the C each is
+    packed: Floats32  # biases and weights of all layers
+    columns: Floats32  # (CHUNK * C, K)
+    hidden: Floats32  # (CHUNK * C, h)
+    candidates: Floats32  # (CHUNK * C, h)
+    scores: Floats32  # (CHUNK * C, 16)
+    context: Floats32  # (CHUNK, 35 + 2 * h)
+    first: Floats32  # (CHUNK, c)
+    second: Floats32  # (CHUNK, c)
+    shared: Floats32  # (CHUNK, h)
+    last: Floats32  # (CHUNK, 16)
+    targets: Floats32  # (C,)
 
 
 def make_pair_scratch(layers: Ints, num_candidates: int) -> PairScratch:
