@@ -295,17 +295,11 @@ def check_description(description: Description) -> None:
 
 
 def _check_tensors(description: Description, tensors: Mapping[str, Array]) -> None:
-    sizes = description.sizes()
     wanted: dict[str, tuple[str, tuple[int, ...]]] = {}
-    for layer, size in sizes.items():
+    for layer, size in description.sizes().items():
         wanted[f"{layer}.weights"] = "int16", (size.inputs // 2, size.outputs, 2)
         wanted[f"{layer}.biases"] = "int32", (size.outputs,)
-    if missing := sorted(set(wanted) - set(tensors)):
-        raise ValueError(f"it has no tensor {missing[0]!r}; it must have {', '.join(sorted(wanted))}")
-    if unknown := sorted(set(tensors) - set(wanted)):
-        raise ValueError(
-            f"it has a tensor {shown(unknown[0])}; it must have only {', '.join(sorted(wanted))}"
-        )
+    check_fields("its table of tensors", tensors, wanted)
     for name, (dtype, shape) in wanted.items():
         found = tensors[name]
         if found.dtype != np.dtype(dtype) or found.shape != shape:

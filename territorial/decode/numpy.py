@@ -7,10 +7,10 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.config import GameConfig
-from territorial.config.validation import whole_number
+from territorial.config.validation import one_of, whole_number
 from territorial.constants import MAX_SIDE
 from territorial.decode import boards
-from territorial.decode.arguments import DecoderArguments, check_dtype, check_entries, check_range
+from territorial.decode.arguments import DecoderArguments, check_entries, check_range, dtype_name
 from territorial.decode.boards import Entries
 from territorial.decode.features import FeatureDecoder, write_features
 from territorial.observation.action_masks import read_only, target_masks
@@ -73,7 +73,7 @@ class NumpyDecoder(DecoderArguments):
         Planes are frame by frame, oldest first; within a frame in ego order, neutral land first. Blocked
         cells are 0 in all. ``dtype``: float16, float32, uint8 or int8.
         """
-        check_dtype(kind := np.dtype(dtype), ONEHOT_DTYPES)
+        one_of("dtype", dtype_name(kind := np.dtype(dtype)), ONEHOT_DTYPES)
         entries = self._board_entries(planes, seats, games)
         result: Array = self._room(out, entries, boards.onehot_shape(self.layout), kind, planes)
         boards.write_onehot(self.layout, planes, entries, _bits(np.ones((), kind)), _bits(result))
@@ -98,7 +98,7 @@ class NumpyDecoder(DecoderArguments):
         down to 255ths, 0 on neutral and blocked cells. Then 1 on the cells of every owner, neutral land
         included, against whom the agent has troops in the field. ``dtype``: float16 or float32.
         """
-        check_dtype(kind := np.dtype(dtype), FRACTION_DTYPES)
+        one_of("dtype", dtype_name(kind := np.dtype(dtype)), FRACTION_DTYPES)
         entries = self._board_entries(planes, seats, games)
         fields = self._fields("semantic", players, borders, entries, planes)
         result: Array = self._room(out, entries, boards.semantic_shape(self.layout), kind, planes)
@@ -123,7 +123,7 @@ class NumpyDecoder(DecoderArguments):
         edge have the cells that lie on the map. Sums are exact; they are divided in float32 and then
         rounded to ``dtype``, float16 or float32.
         """
-        check_dtype(kind := np.dtype(dtype), FRACTION_DTYPES)
+        one_of("dtype", dtype_name(kind := np.dtype(dtype)), FRACTION_DTYPES)
         side = whole_number("factor", factor, 1, MAX_SIDE)
         entries = self._board_entries(planes, seats, games)
         fields = self._fields("pooled", players, borders, entries, planes)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial.config.validation import whole_number
+from territorial.config.validation import check_type, whole_number
 from territorial.decode.table_store import checked_places
 from territorial.files.arrays import WritableArrays
 from territorial.jit.decorators import kernel, njit
@@ -60,8 +60,7 @@ class FrameStore:
         key_every: int = 64,
         capacity: int | None = None,
     ) -> None:
-        if not isinstance(layout, ObsLayout):
-            raise TypeError(f"layout is {layout!r}; it must be a territorial.observation.layout.ObsLayout")
+        check_type("layout", layout, ObsLayout, "a territorial.observation.layout.ObsLayout")
         if layout.frames < 1:
             raise ValueError(
                 "layout has frames=0, so there are no boards to store; frames must be at least 1"
@@ -222,8 +221,7 @@ class FrameStore:
         if there are none.
         """
         n, frames = whole_number("n", n, 0), self._check_frames(frames)
-        if not isinstance(rng, np.random.Generator):
-            raise TypeError(f"rng is {rng!r}; it must be a numpy.random.Generator")
+        check_type("rng", rng, np.random.Generator, "a numpy.random.Generator")
         blocks = self._blocks()
         if not self._has_any(blocks, frames):
             raise ValueError(f"no step with all of its {frames} frames can be drawn from {self!r}")

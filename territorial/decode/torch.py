@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from territorial.config import GameConfig
-from territorial.config.validation import whole_number
+from territorial.config.validation import one_of, whole_number
 from territorial.constants import MAX_SIDE
 from territorial.decode import boards
-from territorial.decode.arguments import DecoderArguments, check_dtype, check_entries, check_range
+from territorial.decode.arguments import DecoderArguments, check_entries, check_range, dtype_name
 from territorial.decode.boards import Entries
 from territorial.decode.features import LARGEST, FeatureDecoder, write_features
 from territorial.decode.recorded import check_recordable, is_recorded, is_whole
@@ -136,7 +136,7 @@ class TorchDecoder(DecoderArguments):
         Planes are frame by frame, oldest first; within a frame in ego order, neutral land first. Blocked
         cells are 0 in all. ``dtype``: bfloat16, float16, float32, uint8 or int8.
         """
-        check_dtype(dtype, ONEHOT_DTYPES)
+        one_of("dtype", dtype_name(dtype), ONEHOT_DTYPES)
         entries = self._board_entries(planes, seats, games)
         result: Tensor = self._room(out, entries, boards.onehot_shape(self.layout), dtype, planes)
         if self._uses_kernels(planes):
@@ -169,7 +169,7 @@ class TorchDecoder(DecoderArguments):
         down to 255ths, 0 on neutral and blocked cells. Then 1 on the cells of every owner, neutral land
         included, against whom the agent has troops in the field. ``dtype``: bfloat16, float16, float32.
         """
-        check_dtype(dtype, FRACTION_DTYPES)
+        one_of("dtype", dtype_name(dtype), FRACTION_DTYPES)
         entries = self._board_entries(planes, seats, games)
         fields = self._fields("semantic", players, borders, entries, planes)
         result: Tensor = self._room(out, entries, boards.semantic_shape(self.layout), dtype, planes)
@@ -204,7 +204,7 @@ class TorchDecoder(DecoderArguments):
         rounded to ``dtype``, bfloat16, float16 or float32. Code that a compiler makes for a GPU may
         divide less exactly; all else is the same everywhere.
         """
-        check_dtype(dtype, FRACTION_DTYPES)
+        one_of("dtype", dtype_name(dtype), FRACTION_DTYPES)
         side = whole_number("factor", factor, 1, MAX_SIDE)
         entries = self._board_entries(planes, seats, games)
         fields = self._fields("pooled", players, borders, entries, planes)

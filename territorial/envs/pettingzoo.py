@@ -13,7 +13,7 @@ from pettingzoo.utils.conversions import parallel_to_aec_wrapper  # type: ignore
 
 from territorial.config import GameConfig
 from territorial.config.fields import takes_keywords_of
-from territorial.config.validation import shown
+from territorial.config.validation import one_of, shown
 from territorial.decode import FeatureDecoder
 from territorial.engine.recording import Launches
 from territorial.engine.seats import Seat
@@ -226,13 +226,11 @@ class TerritorialEnv(WritableArrays, ParallelEnv):  # type: ignore[misc]  # Pett
 
     def observation_space(self, agent: AgentID) -> spaces.Space[Any]:
         """Return the space of observations: the same object for every agent."""
-        self._check_agent(agent)
-        return self.observation_spaces[agent]
+        return self.observation_spaces[one_of("agent", agent, self.possible_agents)]
 
     def action_space(self, agent: AgentID) -> spaces.Space[Any]:
         """Return the space of actions: the same object for every agent, one random generator included."""
-        self._check_agent(agent)
-        return self.action_spaces[agent]
+        return self.action_spaces[one_of("agent", agent, self.possible_agents)]
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
@@ -376,10 +374,6 @@ class TerritorialEnv(WritableArrays, ParallelEnv):  # type: ignore[misc]  # Pett
     def _check(self, agent: AgentID, action: Any) -> None:
         if not self.vec.format.takes(action):
             raise ValueError(f"the action of {agent!r} is {action!r}; it must be {self.vec.format.wanted}")
-
-    def _check_agent(self, agent: AgentID) -> None:
-        if agent not in self._seat:
-            raise ValueError(f"there is no agent {agent!r}; there are {', '.join(self.possible_agents)}")
 
 
 def _dict(agents: Iterable[AgentID], values: Iterable[Any]) -> dict[AgentID, Any]:

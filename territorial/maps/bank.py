@@ -13,7 +13,7 @@ from territorial.config.draws import random_words
 from territorial.config.land_mask import LandMask
 from territorial.config.map_mix import entries_of
 from territorial.config.map_names import KINDS, MapName, Terrain
-from territorial.config.validation import whole_number
+from territorial.config.validation import check_type, whole_number
 from territorial.constants import LARGEST_SEED, STREAM_MAP
 from territorial.maps.generate import generate
 from territorial.maps.lands import land
@@ -63,7 +63,7 @@ def make_maps(config: GameConfig) -> list[LandMask]:
     then those of the second ... Raises ValueError if a custom map is not one 4-connected region, if the
     spawns of all players do not fit on every map, or if ``num_maps`` is 0.
     """
-    _check_config(config)
+    check_type("config", config, GameConfig, "a territorial.GameConfig")
     if config.num_maps == 0:
         raise ValueError(
             "num_maps is 0, so each game has its own map and there is no bank of maps; "
@@ -77,7 +77,7 @@ def map_of(config: GameConfig, seed: int) -> LandMask:
 
     Raises ValueError if a custom map is not one 4-connected region, or has no room for all spawns.
     """
-    _check_config(config)
+    check_type("config", config, GameConfig, "a territorial.GameConfig")
     return ground_of(config, whole_number("seed", seed, 0, LARGEST_SEED)).land
 
 
@@ -157,8 +157,3 @@ def _is_generated(one: MapName | LandMask) -> bool:
 def _draw(seed: int, tick: int, index: int) -> int:
     """Return H(seed, STREAM_MAP, tick, index) of the rules."""
     return int(random_words(seed, STREAM_MAP, tick, np.array([index], np.uint64))[0])
-
-
-def _check_config(config: GameConfig) -> None:
-    if not isinstance(config, GameConfig):
-        raise TypeError(f"config is {config!r}; it must be a territorial.GameConfig")

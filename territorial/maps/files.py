@@ -69,9 +69,7 @@ def load(
 def save(mask: LandMask, path: str | os.PathLike[str]) -> None:
     """Write a map to a file that :func:`load` reads: ``path`` ends in .png, .npy or .txt."""
     check_is_mask("mask", mask)
-    suffix = Path(path).suffix.lower()
-    if suffix not in SUFFIXES:
-        raise ValueError(f"path is {os.fspath(path)!r}; it must end in one of {', '.join(SUFFIXES)}")
+    suffix = one_of(f"the suffix of {os.fspath(path)!r}", Path(path).suffix.lower(), SUFFIXES)
     write_file(path, _FORMATS[suffix](mask.to_array()))
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from territorial.config.land_mask import LandMask
 from territorial.config.map_names import KINDS, MapName, check_symmetry, parse_map_name
-from territorial.config.validation import whole_number
+from territorial.config.validation import check_type, whole_number
 from territorial.constants import LARGEST_SEED, MAX_SIDE, MIN_SIDE
 from territorial.maps.bridges import join
 from territorial.maps.noise import NOISE_UNIT, Heights, draw, fractal_noise, layer_words
@@ -174,8 +174,7 @@ def generate(kind: str, height: int, width: int, seed: int, *, connected: bool =
     archipelago that cannot be reached. Raises ValueError for an unknown kind or option, or a size or seed
     out of range, and TypeError for other types.
     """
-    if not isinstance(kind, str):
-        raise TypeError(f"map kind is {kind!r}; it must be one of {', '.join(GENERATORS)}")
+    check_type("map kind", kind, str, f"one of {', '.join(GENERATORS)}")
     name = parse_map_name(kind, KINDS, "map kind")
     height = whole_number("map height", height, MIN_SIDE, MAX_SIDE)
     width = whole_number("map width", width, MIN_SIDE, MAX_SIDE)

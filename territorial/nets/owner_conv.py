@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from territorial.config.validation import is_whole_number
+from territorial.config.validation import is_whole_number, whole_number
 from territorial.decode.boards import onehot_shape
 from territorial.decode.recorded import is_transformed
 from territorial.jit.decorators import kernel
@@ -100,14 +100,12 @@ class OwnerConv2d(nn.Module):
         super().__init__()
         if not isinstance(layout, ObsLayout) or layout.frames == 0:
             raise ValueError(f"layout is {layout!r}; it must be an ObsLayout with at least one frame")
-        if chunk < 1:
-            raise ValueError(f"chunk is {chunk}; it must be at least 1")
         self.layout = layout
         self.out_channels = out_channels
         self.kernel_size = _pair("kernel_size", kernel_size, 1)
         self.stride = _pair("stride", stride, 1)
         self.padding = _pair("padding", padding, 0)
-        self.chunk = chunk
+        self.chunk = whole_number("chunk", chunk, 1)
         like = nn.Conv2d(  # begins with the weights that a convolution begins with
             onehot_shape(layout)[0], out_channels, self.kernel_size, bias=bias, device=device, dtype=dtype
         )

@@ -242,8 +242,14 @@ def rewritten(path: Path, change) -> Path:
         (lambda fields, _: fields.update(interval=0), "interval is 0; it must be a whole number from 1"),
         (lambda fields, _: fields.update(own_columns=[["land"]]), "its own_columns is .*names with versions"),
         (lambda fields, _: fields.update(shifts={"hidden": 1}), "its shifts has no 'candidate'"),
-        (lambda _, tensors: tensors.pop("hold.biases"), "it has no tensor 'hold.biases'; it must have"),
-        (lambda _, tensors: tensors.update(x=np.zeros(2)), "it has a tensor 'x'; it must have only"),
+        (
+            lambda _, tensors: tensors.pop("hold.biases"),
+            "its table of tensors has no 'hold.biases'; it must have",
+        ),
+        (
+            lambda _, tensors: tensors.update(x=np.zeros(2)),
+            "its table of tensors has the field 'x'; it must have only",
+        ),
         (
             lambda _, tensors: tensors.update({"hold.biases": np.zeros(15, np.int32)}),
             r"'hold.biases' is int32 of shape \(15,\); it must be int32 of shape \(16,\)",

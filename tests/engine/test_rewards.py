@@ -134,7 +134,7 @@ def test_weights_may_be_a_mapping_pairs_or_a_text(given, weights):
         (
             {"lnad": 1},
             ValueError,
-            r"rewards has the part 'lnad' \(did you mean 'land'\?\); the parts are land, placement, ",
+            r"a part of rewards is 'lnad' \(did you mean 'land'\?\); it must be one of land, placement, ",
         ),
         (
             {"land": "much"},

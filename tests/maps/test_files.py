@@ -211,5 +211,5 @@ def test_a_file_that_is_not_there_and_an_end_that_means_nothing(tmp_path):
     with pytest.raises(ValueError, match=r"it must end in one of \.png, \.npy, \.txt"):
         save(maps()[0], tmp_path / "map.jpg")
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(TypeError, match="mask is of type ndarray"):
+    with pytest.raises(TypeError, match="mask is an array of bool, shape"):
         save(maps()[0].to_array(), tmp_path / "map.png")

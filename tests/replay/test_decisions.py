@@ -190,7 +190,7 @@ def test_a_folder_a_file_and_a_list_are_read_in_order_one_at_a_time(tmp_path: An
         ({"discount": "1"}, TypeError, "discount is '1'"),
         ({"seats": "banker"}, TypeError, "seats is 'banker'; it must be a list"),
         ({"seats": [0]}, ValueError, "seats has 0"),
-        ({"rewards": {"money": 1}}, ValueError, "rewards has the part 'money'"),
+        ({"rewards": {"money": 1}}, ValueError, "a part of rewards is 'money'"),
     ],
 )
 def test_options_are_refused_before_anything_is_played(options: Any, error: Any, message: str) -> None:
