@@ -11,8 +11,7 @@ from territorial.config.validation import one_of, whole_number
 from territorial.constants import MAX_SIDE
 from territorial.decode import boards
 from territorial.decode.arguments import DecoderArguments, check_entries, check_range, dtype_name
-from territorial.decode.boards import Entries
-from territorial.decode.features import FeatureDecoder, write_features
+from territorial.decode.features import FeatureDecoder
 from territorial.observation.action_masks import read_only, target_masks
 from territorial.typing import Array, Ints
 
@@ -145,29 +144,7 @@ class NumpyDecoder(DecoderArguments):
         for name, table in (("globals", globals_), ("players", players), ("borders", borders)):
             self._check(name, table, globals_)
         tables = read_only(players), read_only(borders), read_only(globals_)
-        return self.features_unchecked(*tables, self._entries(globals_, seats, games))
-
-    def features_unchecked(
-        self,
-        players: npt.NDArray[np.float32],
-        borders: npt.NDArray[np.float32],
-        globals_: npt.NDArray[np.float32],
-        entries: Entries,
-    ) -> npt.NDArray[np.float32]:
-        """Return ``features`` of the engine's own tables, for valid seats and games."""
-        decoder = self._feature_decoder
-        features = np.empty((len(entries.seats), decoder.num_features), np.float32)
-        write_features(
-            players,
-            borders,
-            globals_,
-            decoder.reverse,
-            decoder.feature_scale,
-            entries.seats,
-            entries.games,
-            features,
-        )
-        return features
+        return self.feature_decoder.of_entries(self._entries(globals_, seats, games), *tables)
 
     def action_mask(
         self, masks: npt.NDArray[np.uint8], seats: npt.ArrayLike, games: npt.ArrayLike | None = None
@@ -178,7 +155,8 @@ class NumpyDecoder(DecoderArguments):
         return target_masks(masks, entries.games, entries.seats)
 
     @cached_property
-    def _feature_decoder(self) -> FeatureDecoder:
+    def feature_decoder(self) -> FeatureDecoder:
+        """The decoder of feature vectors."""
         return FeatureDecoder(self._needed_config("features"))
 
     # ---- arguments -------------------------------------------------------------------------------

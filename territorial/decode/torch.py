@@ -13,7 +13,7 @@ from territorial.constants import MAX_SIDE
 from territorial.decode import boards
 from territorial.decode.arguments import DecoderArguments, check_entries, check_range, dtype_name
 from territorial.decode.boards import Entries
-from territorial.decode.features import LARGEST, FeatureDecoder, write_features
+from territorial.decode.features import LARGEST, FeatureDecoder
 from territorial.decode.recorded import check_recordable, is_recorded, is_whole
 from territorial.observation.action_encoding import action_owners
 from territorial.observation.action_masks import read_only, target_masks
@@ -91,13 +91,11 @@ class TorchDecoder(DecoderArguments):
         self.use_kernels = use_kernels
         tables = {"values": boards.level_values(), "mask_bits": action_owners(layout.num_players) + 1}
         if config is not None:
-            features = FeatureDecoder(config)
+            self._feature_decoder = FeatureDecoder(config)
             tables |= {
                 "thresholds": boards.density_thresholds(config.hard_cap),
-                "feature_index": features.index,
-                "state_scale": features.scale,
-                "feature_scale": features.feature_scale,
-                "reverse": features.reverse,
+                "feature_index": self._feature_decoder.index,
+                "state_scale": self._feature_decoder.scale,
             }
         self._tables = {(name, CPU): torch.from_numpy(table) for name, table in tables.items()}
         """What is looked up; of a mask, bit 0 holds, and bit t + 1 is a launch against t."""
@@ -117,9 +115,9 @@ class TorchDecoder(DecoderArguments):
         result: Tensor = self._room(out, entries, boards.owners_shape(self.layout), torch.uint8, planes)
         if self._uses_kernels(planes):
             boards.write_owners(self.layout, planes.numpy(), _in_numpy(entries), result.numpy())
-            return result
-        for part, codes in self._codes(planes, entries):
-            result[part] = self._ego(codes, entries.seats[part])
+        else:
+            for part, codes in self._codes(planes, entries):
+                result[part] = self._ego(codes, entries.seats[part])
         return result
 
     def onehot(
@@ -238,19 +236,8 @@ class TorchDecoder(DecoderArguments):
             self._check(name, table, globals_)
         entries = self._entries(globals_, seats, games)
         if self._uses_kernels(globals_):
-            reverse, scale = (self._table(name, CPU).numpy() for name in ("reverse", "feature_scale"))
-            features = torch.empty(len(entries.seats), len(scale))
-            write_features(
-                read_only(players.detach().numpy()),
-                read_only(borders.detach().numpy()),
-                read_only(globals_.detach().numpy()),
-                reverse,
-                scale,
-                entries.seats.numpy(),
-                entries.games.numpy(),
-                features.numpy(),
-            )
-            return features
+            tables = (read_only(table.detach().numpy()) for table in (players, borders, globals_))
+            return torch.from_numpy(self._feature_decoder.of_entries(_in_numpy(entries), *tables))
         state = torch.cat([globals_, players.flatten(1), borders.flatten(1)], dim=1)
         state = (state * self._table("state_scale", globals_.device)).clamp(max=float(LARGEST))
         order = self._table("feature_index", globals_.device)[entries.seats - 1]

@@ -16,7 +16,6 @@ import numpy as np
 from gymnasium import spaces
 
 from territorial.config import GameConfig
-from territorial.decode import FeatureDecoder
 from territorial.decode.boards import Entries, onehot_shape, pooled_shape
 from territorial.decode.features import ROUNDING, limits
 from territorial.decode.numpy import Decoder
@@ -224,12 +223,12 @@ class Features(Form):
 
     def keys(self) -> Keys:
         """Return the space of the vector."""
-        return {self.key: from_zero_to(FeatureDecoder(self.game.config).high)}
+        return {self.key: from_zero_to(self.decoder.feature_decoder.high)}
 
     def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
         """Return the vectors."""
         tables = seen.players, seen.borders, seen.globals
-        return {self.key: self.decoder.features_unchecked(*tables, Entries(seats, games))}
+        return {self.key: self.decoder.feature_decoder.of_entries(Entries(seats, games), *tables)}
 
 
 @register
