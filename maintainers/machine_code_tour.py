@@ -115,8 +115,7 @@ def act() -> None:
     )
     places, choices, codes = np.zeros(0, np.int64), np.zeros((0, 2), np.int64), np.zeros((0,) * 4, np.uint8)
     for of in (floats, doubles):
-        owner_conv.add_weights(of[4], codes, of[5], 1, 1)
-        owner_conv.add_gradients(of[5], codes, of[4], 1, 1)
+        owner_conv.look_up(False, of[4], codes, of[5], 1, 1)
     choice_kernels.draw_choices(floats[2], places, doubles[2], doubles[1], choices, floats[1])
     layers = np.zeros((pair_kernels.NUM_LAYERS + 1, 6), np.int64)
     scratch = pair_kernels.make_pair_scratch(layers, 0)
