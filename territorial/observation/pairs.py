@@ -268,19 +268,10 @@ def find_allies(game: Game, params: Params, p: int, owners: Any) -> int:
     The ones with more land come first; of equals those with more troops; then the way round.
     """
     count = 0
-    if not has_allies(params) or game.alive[p] == 0:
-        return count
-    for q in range(1, len(game.alive)):
-        if game.alive[q] == 0 or not are_allies_in(game, p, q):
-            continue
-        i = count
-        while i > 0 and is_larger(game, p, q, owners[i - 1]):
-            if i < len(owners):
-                owners[i] = owners[i - 1]
-            i -= 1
-        if i < len(owners):
-            owners[i] = q
-        count = min(count + 1, len(owners))
+    if has_allies(params) and game.alive[p] != 0:
+        for q in range(1, len(game.alive)):
+            if game.alive[q] != 0 and are_allies_in(game, p, q):
+                count = put_among(game, p, q, owners, 0, count, True)
     return count
 
 
@@ -368,44 +359,43 @@ def find_candidates(game: Game, params: Params, p: int, owners: Any) -> int:
         while beside != ZERO:
             q = 64 * word + lowest_bit(beside)
             beside &= beside - ONE
-            if not may_attack(game, params, p, q):
-                continue
-            i = count
-            while i > first and comes_before(game, p, q, owners[i - 1]):
-                if i < len(owners):
-                    owners[i] = owners[i - 1]
-                i -= 1
-            if i < len(owners):
-                owners[i] = q
-            count = min(count + 1, len(owners))
+            if may_attack(game, params, p, q):
+                count = put_among(game, p, q, owners, first, count, False)
     return count
 
 
 @njit
-def comes_before(game: Game, p: int, q: int, other: int) -> bool:
-    """Return whether ``q`` is shown to ``p`` before ``other``: by front, troops, land, and the way round."""
+def put_among(game: Game, p: int, q: int, owners: Any, first: int, count: int, are_allies: bool) -> int:
+    """Put ``q`` in its place among ``count`` owners, those from ``first`` on, as far as there is room.
+
+    Returned is how many there are then. All of them are enemies of ``p``, or ``are_allies``.
+    """
+    i = count
+    while i > first and comes_before(game, p, q, owners[i - 1], are_allies):
+        if i < len(owners):
+            owners[i] = owners[i - 1]
+        i -= 1
+    if i < len(owners):
+        owners[i] = q
+    return min(count + 1, len(owners))
+
+
+@njit
+def comes_before(game: Game, p: int, q: int, other: int, are_allies: bool) -> bool:
+    """Return whether ``q`` is shown to ``p`` before ``other``: by front, troops, land, and the way round.
+
+    Allies are shown by land, troops, and the way round.
+    """
     ahead = game.fronts[p, q] - game.fronts[p, other]
+    if are_allies:
+        ahead = game.land[q] - game.land[other]
     if ahead == 0:
         ahead = min(game.troops[q], MOST_TROOPS) - min(game.troops[other], MOST_TROOPS)
     if ahead == 0:
         ahead = game.land[q] - game.land[other]
-    return ahead > 0 or (ahead == 0 and is_nearer(game, p, q, other))
-
-
-@njit
-def is_larger(game: Game, p: int, q: int, other: int) -> bool:
-    """Return whether ``p`` is shown the ally ``q`` before ``other``: by land, troops, and the way round."""
-    ahead = game.land[q] - game.land[other]
-    if ahead == 0:
-        ahead = min(game.troops[q], MOST_TROOPS) - min(game.troops[other], MOST_TROOPS)
-    return ahead > 0 or (ahead == 0 and is_nearer(game, p, q, other))
-
-
-@njit
-def is_nearer(game: Game, p: int, q: int, other: int) -> bool:
-    """Return whether ``q`` comes before ``other`` on the way round from ``p``."""
     players = len(game.alive) - 1
-    return target_of_owner(q, p, players) < target_of_owner(other, p, players)
+    is_nearer = target_of_owner(q, p, players) < target_of_owner(other, p, players)
+    return ahead > 0 or (ahead == 0 and is_nearer)
 
 
 @njit
