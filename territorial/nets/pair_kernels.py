@@ -164,8 +164,7 @@ def read_states(scratch: PairScratch, own: Any, pairs: Any) -> None:
 def find_joint(layers: Any, scratch: PairScratch, states: int) -> None:
     """Write the activations of the last hidden layers: of candidates ``hidden``, of states ``second``."""
     rows = scratch.first_rows[states]
-    begin(scratch, layers[OWN_PART], scratch.shared, states)
-    multiply(scratch, layers[OWN_PART], scratch.context, scratch.shared, states)
+    linear_layer(scratch, layers[OWN_PART], scratch.context, scratch.shared, states)
     spread(scratch, states)
     multiply(scratch, layers[CANDIDATE], scratch.columns, scratch.hidden, rows)
     activate(scratch.hidden, rows)
@@ -173,8 +172,7 @@ def find_joint(layers: Any, scratch: PairScratch, states: int) -> None:
     pool(scratch, states)
     hidden_layer(scratch, layers[CONTEXT], scratch.context, scratch.first, states)
     hidden_layer(scratch, layers[SUMMARY], scratch.first, scratch.second, states)
-    begin(scratch, layers[STATE_PART], scratch.shared, states)
-    multiply(scratch, layers[STATE_PART], scratch.second, scratch.shared, states)
+    linear_layer(scratch, layers[STATE_PART], scratch.second, scratch.shared, states)
     spread(scratch, states)
     multiply(scratch, layers[JOINT], scratch.candidates, scratch.hidden, rows)
     activate(scratch.hidden, rows)
@@ -212,24 +210,17 @@ def pool(scratch: PairScratch, states: int) -> None:
 @njit
 def hidden_layer(scratch: PairScratch, layer: Any, inputs: Any, out: Any, rows: int) -> None:
     """Write the activations of a layer."""
-    begin(scratch, layer, out, rows)
-    multiply(scratch, layer, inputs, out, rows)
+    linear_layer(scratch, layer, inputs, out, rows)
     activate(out, rows)
 
 
 @njit
-def last_layer(scratch: PairScratch, layer: Any, inputs: Any, out: Any, rows: int) -> None:
-    """Write the outputs of a layer, sixteen a row."""
-    begin(scratch, layer, out, rows)
-    multiply(scratch, layer, inputs, out, rows)
-
-
-@njit
-def begin(scratch: PairScratch, layer: Any, out: Any, rows: int) -> None:
-    """Begin the sums of a layer with its biases."""
+def linear_layer(scratch: PairScratch, layer: Any, inputs: Any, out: Any, rows: int) -> None:
+    """Write the outputs of a layer as they are, of the last ones sixteen a row."""
     for i in range(rows):
         for j in range(out.shape[1]):
             out[i, j] = scratch.packed[layer[PLACE] + j]
+    multiply(scratch, layer, inputs, out, rows)
 
 
 @njit
@@ -284,7 +275,7 @@ def write_values(scratch: PairScratch, layers: Any, values: Any) -> None:
     """Write the values of states."""
     states = len(values)
     hidden_layer(scratch, layers[VALUE], scratch.second, scratch.shared, states)
-    last_layer(scratch, layers[WORTH], scratch.shared, scratch.last, states)
+    linear_layer(scratch, layers[WORTH], scratch.shared, scratch.last, states)
     for i in range(states):
         values[i] = scratch.last[i, 0]
 
@@ -293,8 +284,8 @@ def write_values(scratch: PairScratch, layers: Any, values: Any) -> None:
 def write_logits(scratch: PairScratch, layers: Any, mask: Any, logits: Any) -> None:
     """Write the masked logits of states: log p(target) + log p(fraction | target)."""
     states = len(mask)
-    last_layer(scratch, layers[SCORE], scratch.hidden, scratch.scores, scratch.first_rows[states])
-    last_layer(scratch, layers[HOLD], scratch.second, scratch.last, states)
+    linear_layer(scratch, layers[SCORE], scratch.hidden, scratch.scores, scratch.first_rows[states])
+    linear_layer(scratch, layers[HOLD], scratch.second, scratch.last, states)
     for i in range(states):
         put_scores(scratch, i, logits[i])
         norm = norm_of_targets(scratch.last[i, 0], scratch.targets, mask[i])
