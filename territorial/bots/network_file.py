@@ -18,7 +18,7 @@ import numpy as np
 
 from territorial.config.validation import finite_number, hint, shown, whole_number
 from territorial.files import safetensors
-from territorial.files.atomic import draft_of
+from territorial.files.atomic import write_file
 from territorial.files.bounded import Bounds, check_fields, open_file, parse_object
 from territorial.typing import Array
 
@@ -155,8 +155,7 @@ def assembled(
 
 def write(path: str | os.PathLike[str], network: NetworkFile) -> None:
     """Write a network to the file ``path``, whole or not at all."""
-    with draft_of(path) as draft, open(draft, "wb") as file:
-        file.writelines(pieces(network))
+    write_file(path, pieces(network))
 
 
 def pieces(network: NetworkFile) -> Iterator[bytes | memoryview]:
