@@ -38,22 +38,17 @@ class Ground(NamedTuple):
     """(2, H, ceil(W/8)), read-only: bit planes of the blocked cells, and of those of them that are water."""
 
 
-class Grounds(NamedTuple):
-    """The maps of a configuration with ``num_maps`` from 1."""
+def make_grounds(config: GameConfig) -> tuple[list[Ground], Ints]:
+    """Return all maps of ``config``, with ``num_maps`` from 1; see :func:`make_maps` for errors.
 
-    grounds: list[Ground]
-    picks: Ints
-    """Numbers of grounds, each as often as its weight asks for; a game draws one of these."""
-
-
-def make_grounds(config: GameConfig) -> Grounds:
-    """Return all maps of ``config`` and how games draw them; see :func:`make_maps` for errors."""
+    A game draws one of the numbers that come second: those of maps, each as often as its weight asks for.
+    """
     grounds, picks = list[Ground](), list[Ints]()
     for one, weight in entries_of(config.map):
         variants = config.num_maps if _is_generated(one) else 1
         picks.append(np.tile(len(grounds) + np.arange(config.num_maps) % variants, weight))
         grounds += [_checked_ground(config, one, (config.map_seed + i) % 2**64) for i in range(variants)]
-    return Grounds(grounds, np.concatenate(picks))
+    return grounds, np.concatenate(picks)
 
 
 def make_maps(config: GameConfig) -> list[LandMask]:
@@ -69,7 +64,7 @@ def make_maps(config: GameConfig) -> list[LandMask]:
             "num_maps is 0, so each game has its own map and there is no bank of maps; "
             "territorial.maps.map_of(config, seed) is the map of one game"
         )
-    return [ground.land for ground in make_grounds(config).grounds]
+    return [ground.land for ground in make_grounds(config)[0]]
 
 
 def map_of(config: GameConfig, seed: int) -> LandMask:
@@ -90,7 +85,7 @@ def ground_of(config: GameConfig, seed: int) -> Ground:
 
 
 def _picked(config: GameConfig, word: int) -> tuple[MapName | LandMask, int]:
-    """Return which map a random word picks, and which variant of it: as ``Grounds.picks`` would."""
+    """Return which map a random word picks, and which variant of it: as ``make_grounds`` would."""
     entries = entries_of(config.map)
     variants = max(1, config.num_maps)
     every = [one for one, weight in entries for _ in range(weight)]

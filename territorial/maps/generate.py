@@ -9,6 +9,7 @@ brush. A map that does not come out well is drawn again from other noise; the la
 """
 
 from collections.abc import Callable, Mapping
+from itertools import product
 from math import isqrt
 from typing import NamedTuple
 
@@ -399,18 +400,8 @@ def _opening(cells: Land, brush: int, outside: bool) -> Land:
 
     ``outside`` says whether the cells beyond the map count as being in it.
     """
-    margin = brush - 1
-    padded = np.pad(cells, margin, constant_values=outside)
-    for axis in (0, 1):
-        padded = _slide(np.logical_and, padded, brush, axis)
-    for axis in (0, 1):
-        padded = _slide(np.logical_or, padded, brush, axis)
+    padded = np.pad(cells, brush - 1, constant_values=outside)
+    for combine, axis in product((np.logical_and, np.logical_or), (0, 1)):
+        size = padded.shape[axis] - brush + 1  # of what every ``brush`` neighbours combine to
+        padded = combine.reduce([padded.take(range(i, i + size), axis) for i in range(brush)])
     return padded
-
-
-def _slide(combine: np.ufunc, cells: Land, brush: int, axis: int) -> Land:
-    """Combine every ``brush`` neighbours along an axis, which gets ``brush`` - 1 shorter."""
-    size = cells.shape[axis] - brush + 1
-    parts = [cells.take(range(i, i + size), axis) for i in range(brush)]
-    result: Land = combine.reduce(parts)
-    return result
