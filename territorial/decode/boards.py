@@ -380,8 +380,8 @@ def pooled_kernel(
             for y in range(out.shape[2]):
                 top, bottom = y * factor, min(height, (y + 1) * factor)
                 count_owners(boards.codes[f, top:bottom], width, factor, counts)
-                if f == 0:
-                    add_levels(counts, levels[game], densities)
+                for x in range(out.shape[3] if f == 0 else 0):
+                    densities[x] = cells_of(counts[x], levels[game])
                 for n in order[first:end]:
                     for x in range(out.shape[3]):
                         cells = (bottom - top) * (min(width, (x + 1) * factor) - x * factor)
@@ -423,21 +423,11 @@ def pool_kinds(counts: Any, seat: int, of_allies: int, cells: int, out: Any) -> 
 
 
 @njit
-def add_levels(counts: Any, levels: Any, densities: Any) -> None:
-    """Fill ``densities``, (squares,), with the sums of the levels of all cells of a square."""
-    for x in range(counts.shape[0]):
-        total = 0
-        for owner in range(counts.shape[1]):
-            total += counts[x, owner] * levels[owner]
-        densities[x] = total
-
-
-@njit
-def cells_of(counts: Any, owners: Any) -> int:
-    """Return how many cells of a square belong to some ``owners``: bool (P+2,)."""
+def cells_of(counts: Any, weights: Any) -> int:
+    """Return how many cells of a square belong to some owners, bool (P+2,), or the sum of whole numbers."""
     total = 0
     for owner in range(len(counts)):
-        total += counts[owner] * owners[owner]
+        total += counts[owner] * weights[owner]
     return total
 
 
