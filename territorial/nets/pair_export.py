@@ -56,10 +56,8 @@ def calibration_rows(seed: int = 0, *, num_candidates: int = NUM_CANDIDATES) -> 
         num_candidates: rows of ``pairs``, 1 to 64; default 8.
 
     """
-    found: list[tuple[np.ndarray, np.ndarray]] = []
-    for config, seats, count in GAMES:
-        found += _states_of(_games(config, seats, count, seed), num_candidates)
-    return _joined(found)
+    games = (_games(config, seats, count, seed) for config, seats, count in GAMES)
+    return _joined([seen for game in games for seen in _states_of(game, num_candidates)])
 
 
 def rows_of_config(config: GameConfig, num_candidates: int) -> Rows:

@@ -21,8 +21,8 @@ from territorial.nets.frozen_seats import FrozenSeats
 from territorial.nets.pair_policy import READS, make_pair_rows
 from territorial.observation.action_formats import ActionFormat
 from territorial.observation.action_masks import pair_masks
-from territorial.observation.pair_columns import OF_PAIR
 from territorial.observation.layout import ObsLayout
+from territorial.observation.pair_columns import OF_PAIR
 from territorial.observation.tables import Observations
 from territorial.typing import Array, Floats32, Ints, Ints32
 
