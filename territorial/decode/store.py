@@ -343,21 +343,15 @@ class Block(WritableArrays):
     """The steps from ``begin`` up to ``end`` of E games; a full block begins with key frames."""
 
     begin: int
-    ends: tuple[int, int]
-    """How many key frames and cells there are up to its last step, since the last full block."""
-    counts: npt.NDArray[np.int32]
-    """(steps, E): cells in the delta, -1 for a key frame."""
-    places: npt.NDArray[np.int64]
-    """(steps, E): which key frame, or which is the first cell of the delta."""
-    ages: npt.NDArray[np.uint8]
-    """(steps, E): how many steps before this one are known to be of the same game, at most AGE_LIMIT; plus
-    CUT where the game may have begun before those."""
-    keys: npt.NDArray[np.uint8]
-    """(keys, B, H * ceil(W/8)): whole boards in bit planes."""
-    cells: npt.NDArray[np.unsignedinteger[Any]]
-    """(cells,): numbers of bits in a bit plane, row * 8 * ceil(W/8) + column."""
-    codes: npt.NDArray[np.uint8]
-    """(cells,): owner codes."""
+    ends: tuple[int, int]  # key frames and cells up to its last step, since the last full block
+    counts: npt.NDArray[np.int32]  # (steps, E): cells in the delta, -1 for a key frame
+    places: npt.NDArray[np.int64]  # (steps, E): which key frame, or which is the first cell of the delta
+    # How many steps before this one are known to be of the same game, at most AGE_LIMIT; plus CUT where the
+    # game may have begun before those:
+    ages: npt.NDArray[np.uint8]  # (steps, E)
+    keys: npt.NDArray[np.uint8]  # (keys, B, H * ceil(W/8)): whole boards in bit planes
+    cells: npt.NDArray[np.unsignedinteger[Any]]  # (cells,): bits in a bit plane, row * 8 * ceil(W/8) + column
+    codes: npt.NDArray[np.uint8]  # (cells,): owner codes
 
     @classmethod
     def of_step(

@@ -17,12 +17,9 @@ from territorial.typing import Floats32, Ints
 class Changes(NamedTuple):
     """The numbers that changed from one step to the next, game by game: of E games, or of T steps of them."""
 
-    ends: npt.NDArray[np.int64]
-    """(E,) or (T, E): where the changes of a game end in the other two; they begin where those before end."""
-    places: npt.NDArray[np.unsignedinteger[Any]]
-    """Which number of the game it is."""
-    bits: npt.NDArray[np.uint32]
-    """Those of its new value."""
+    ends: Ints  # (E,) or (T, E): where those of a game end in the others; they begin where those before end
+    places: npt.NDArray[np.unsignedinteger[Any]]  # which number of the game it is
+    bits: npt.NDArray[np.uint32]  # those of its new value
 
 
 class TableStore:

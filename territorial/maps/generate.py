@@ -42,18 +42,12 @@ def spacing_of(height: int, width: int, count: int) -> int:
 class Pieces(NamedTuple):
     """A map of H x W cells that was cut into N pieces."""
 
-    owner: Ints
-    """(H, W) number of the piece that a cell is part of; a piece whose borders wind much may fall apart."""
-    nearest: Heights
-    """(H, W) squared distance to the centre of that piece."""
-    rows: Heights
-    """(H, W) where a cell lies for measuring distances, in 16ths of a cell; noise makes borders wind."""
-    columns: Heights
-    """(H, W) the same for columns."""
-    centres: Heights
-    """(N, 2) rows and columns."""
-    windows: list[tuple[slice, slice]]
-    """Where the cells of a piece and of its neighbours may lie, for each piece."""
+    owner: Ints  # (H, W) piece that a cell is part of; one whose borders wind much may fall apart
+    nearest: Heights  # (H, W) squared distance to the centre of that piece
+    rows: Heights  # (H, W) where a cell lies for measuring distances, in 16ths; noise makes borders wind
+    columns: Heights  # (H, W) the same for columns
+    centres: Heights  # (N, 2) rows and columns
+    windows: list[tuple[slice, slice]]  # where the cells of a piece and of its neighbours may lie, for each
 
 
 def cut(height: int, width: int, count: int, seed: int, layer: int, wind: int) -> Pieces:
