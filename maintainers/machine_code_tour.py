@@ -76,7 +76,7 @@ def observe() -> None:
 def decode() -> None:
     """Decode boards and tables to every type, and keep both in stores."""
     import territorial
-    from territorial.decode.numpy import FRACTION_DTYPES, ONEHOT_DTYPES, NumpyDecoder
+    from territorial.decode.numpy import FRACTION_DTYPES, ONEHOT_DTYPES, Decoder
     from territorial.decode.store import FrameStore
     from territorial.decode.table_store import TableStore
 
@@ -84,7 +84,7 @@ def decode() -> None:
         config = territorial.GameConfig(**size)
         game = territorial.VecGame(config, 2)
         seen = game.reset(seed=0)
-        decoder, seats = NumpyDecoder(game.layout, config), np.array([1, 2])
+        decoder, seats = Decoder(game.layout, config), np.array([1, 2])
         tables = seen.players, seen.borders
         decoder.owners(seen.planes, seats)
         for dtype in ONEHOT_DTYPES:

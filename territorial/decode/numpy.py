@@ -19,7 +19,7 @@ FRACTION_DTYPES = ("float16", "float32")
 ONEHOT_DTYPES = (*FRACTION_DTYPES, "uint8", "int8")
 
 
-class NumpyDecoder(DecoderArguments):
+class Decoder(DecoderArguments):
     """Decodes a batch of observations to the view of chosen agents, as new numpy arrays.
 
     Args:
@@ -175,10 +175,6 @@ class NumpyDecoder(DecoderArguments):
     def _check_room(self, out: Array, planes: Array) -> None:
         if not out.flags.c_contiguous or not out.flags.writeable:
             raise ValueError("out is a view or read-only; it must be a C-contiguous array to write to")
-
-
-Decoder = NumpyDecoder
-"""The name for users: both backends have it."""
 
 
 def _bits(array: Array) -> Array:

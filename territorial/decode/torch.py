@@ -55,7 +55,7 @@ def _copied(array: Any, device: torch.device) -> Tensor:
     return copy.to(device, non_blocking=True)
 
 
-class TorchDecoder(DecoderArguments):
+class Decoder(DecoderArguments):
     """Decodes a batch of observations to the view of chosen agents, on the tensors' device.
 
     The methods, their arguments and their results, to the bit, are those of ``decode.numpy.Decoder``, with
@@ -353,10 +353,6 @@ class TorchDecoder(DecoderArguments):
             raise ValueError(f"out is on {out.device}; it must be on {planes.device} like the observations")
         if not out.is_contiguous():
             raise ValueError("out is a view; it must be a contiguous tensor")
-
-
-Decoder = TorchDecoder
-"""The name for users: both backends have it."""
 
 
 def _of_owners(values: Tensor, codes: Tensor) -> Tensor:

@@ -117,7 +117,7 @@ def test_large_features_are_clipped_alike(form):
         found = Decoder(layout, config).features(*tables, seats, games)
     else:
         torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-        from territorial.decode.torch import TorchDecoder
+        from territorial.decode.torch import Decoder as TorchDecoder
 
         decoded = TorchDecoder(layout, config, use_kernels="kernels" in form)
         found = decoded.features(*map(torch.from_numpy, tables), seats, games).numpy()
