@@ -76,7 +76,7 @@ def observe() -> None:
 def decode() -> None:
     """Decode boards and tables to every type, and keep both in stores."""
     import territorial
-    from territorial.decode.numpy import FRACTION_DTYPES, ONEHOT_DTYPES, NumpyDecoder
+    from territorial.decode.numpy import FRACTION_DTYPES, ONEHOT_DTYPES, Decoder
     from territorial.decode.store import FrameStore
     from territorial.decode.table_store import TableStore
 
@@ -84,7 +84,7 @@ def decode() -> None:
         config = territorial.GameConfig(**size)
         game = territorial.VecGame(config, 2)
         seen = game.reset(seed=0)
-        decoder, seats = NumpyDecoder(game.layout, config), np.array([1, 2])
+        decoder, seats = Decoder(game.layout, config), np.array([1, 2])
         tables = seen.players, seen.borders
         decoder.owners(seen.planes, seats)
         for dtype in ONEHOT_DTYPES:
@@ -115,8 +115,7 @@ def act() -> None:
     )
     places, choices, codes = np.zeros(0, np.int64), np.zeros((0, 2), np.int64), np.zeros((0,) * 4, np.uint8)
     for of in (floats, doubles):
-        owner_conv.add_weights(of[4], codes, of[5], 1, 1)
-        owner_conv.add_gradients(of[5], codes, of[4], 1, 1)
+        owner_conv.look_up(False, of[4], codes, of[5], 1, 1)
     choice_kernels.draw_choices(floats[2], places, doubles[2], doubles[1], choices, floats[1])
     layers = np.zeros((pair_kernels.NUM_LAYERS + 1, 6), np.int64)
     scratch = pair_kernels.make_pair_scratch(layers, 0)

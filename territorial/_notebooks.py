@@ -8,4 +8,4 @@ class ShownInNotebooks:
 
     def _repr_html_(self) -> str | None:
         # The browser's layer lies above all that it shows, and a notebook alone needs it.
-        return import_module("territorial.browser.web").html_of(self)  # type: ignore[no-any-return]
+        return import_module("territorial.browser.web").html_of(self)

@@ -119,14 +119,14 @@ BAD_DRAWINGS = [
     ("", ValueError, "the map drawing is empty; it needs rows of one width"),
     ("\n\n", ValueError, "the map drawing is empty; it needs rows of one width"),
     *(
-        (text, TypeError, f"a map drawing is a str, one line a row; got {type(text).__name__}")
+        (text, TypeError, "it must be a string, one line a row")
         for text in (None, 5, DRAWING.encode(), DRAWING.splitlines())
     ),
 ]
 BAD_MASKS = [
     ((16, 17, b"abc"), ValueError, "map bits hold 3 bytes; 16 x 17 needs 48"),
     *(
-        ((16, 16, bits), TypeError, f"map bits are of type {type(bits).__name__}; they must be bytes")
+        ((16, 16, bits), TypeError, "it must be bytes; LandMask.from_array")
         for bits in (None, "a" * 32, bytearray(32), memoryview(bytes(32)), np.zeros(32, np.uint8))
     ),
     *(

@@ -12,11 +12,10 @@ from gymnasium import spaces
 from rllib_adapters.envs.env_config import ROWS, EnvConfig, parts_of
 from territorial.engine.pair_observations import PairCandidates
 from territorial.engine.vec_game import VecGame
-from territorial.observation import pair_columns
 from territorial.observation.action_encoding import unflatten
+from territorial.observation.pair_columns import OF_PAIR
 from territorial.typing import Arrays, Ints
 
-LEGAL = pair_columns.column(pair_columns.PAIRS, "legal")
 SHARED = ("observations", "players", "borders", "globals")
 """The keys of an observation whose arrays are the same for all agents of a game."""
 
@@ -63,7 +62,7 @@ class AgentInterface:
         if not self.format.num_candidates:
             masks = self.format.masks(self._game.observations.masks, games, seats)
         elif "pairs" in own:  # the masks of candidates are what is seen of them
-            masks = self.format.masks_of(own["pairs"][:, :, LEGAL] > 0)
+            masks = self.format.masks_of(own["pairs"][:, :, OF_PAIR.legal] > 0)
         else:
             masks = self.format.masks_of(self._candidates(games, seats).legal)
         return {**own, "action_mask": masks}

@@ -90,7 +90,8 @@ def best_launch(game: Game, params: Params, bot: BotTurn) -> tuple[int, int]:
         if number == 1 + memory[FREE_AFTER_SECOND] and game.fronts[p, NEUTRAL] > 0 and memory[FREE] > 0:
             is_idle = memory[FREE_TOPS_UP] != 0 or game.pools[p, NEUTRAL] == 0
             if is_idle and is_open(game, params, p, NEUTRAL):
-                return send(game, p, NEUTRAL, amount_for_land(game, bot))
+                amount = share(game, bot, memory[FREE], memory[FREE_LATER])
+                return send(game, p, NEUTRAL, max(amount, surplus(game, bot, memory[FREE_SURPLUS])))
             if memory[FREE_WAITS] != 0:
                 return HOLD_ALL, 0
         move = MOVES + number * MOVE_SIZE
@@ -103,13 +104,6 @@ def best_launch(game: Game, params: Params, bot: BotTurn) -> tuple[int, int]:
                 if amount >= needed or memory[move + RESERVE] == 0:
                     return send(game, p, target, amount)
     return HOLD_ALL, 0
-
-
-@njit
-def amount_for_land(game: Game, bot: BotTurn) -> int:
-    """Return the troops to send at free land."""
-    amount = share(game, bot, bot.memory[FREE], bot.memory[FREE_LATER])
-    return max(amount, surplus(game, bot, bot.memory[FREE_SURPLUS]))
 
 
 @njit

@@ -18,7 +18,7 @@ import numpy as np
 
 from territorial.config.validation import finite_number, hint, shown, whole_number
 from territorial.files import safetensors
-from territorial.files.atomic import draft_of
+from territorial.files.atomic import write_file
 from territorial.files.bounded import Bounds, check_fields, open_file, parse_object
 from territorial.typing import Array
 
@@ -155,8 +155,7 @@ def assembled(
 
 def write(path: str | os.PathLike[str], network: NetworkFile) -> None:
     """Write a network to the file ``path``, whole or not at all."""
-    with draft_of(path) as draft, open(draft, "wb") as file:
-        file.writelines(pieces(network))
+    write_file(path, pieces(network))
 
 
 def pieces(network: NetworkFile) -> Iterator[bytes | memoryview]:
@@ -295,17 +294,11 @@ def check_description(description: Description) -> None:
 
 
 def _check_tensors(description: Description, tensors: Mapping[str, Array]) -> None:
-    sizes = description.sizes()
     wanted: dict[str, tuple[str, tuple[int, ...]]] = {}
-    for layer, size in sizes.items():
+    for layer, size in description.sizes().items():
         wanted[f"{layer}.weights"] = "int16", (size.inputs // 2, size.outputs, 2)
         wanted[f"{layer}.biases"] = "int32", (size.outputs,)
-    if missing := sorted(set(wanted) - set(tensors)):
-        raise ValueError(f"it has no tensor {missing[0]!r}; it must have {', '.join(sorted(wanted))}")
-    if unknown := sorted(set(tensors) - set(wanted)):
-        raise ValueError(
-            f"it has a tensor {shown(unknown[0])}; it must have only {', '.join(sorted(wanted))}"
-        )
+    check_fields("its table of tensors", tensors, wanted)
     for name, (dtype, shape) in wanted.items():
         found = tensors[name]
         if found.dtype != np.dtype(dtype) or found.shape != shape:
@@ -320,8 +313,7 @@ def worst_sums(size: LayerSize, paired: Array, biases: Array, shift: int) -> Arr
     most = np.full(size.inputs, ACTIVATION_LIMIT, np.int64)
     most[: size.columns] = INPUT_LIMIT
     products = np.abs(paired.astype(np.int64)) * most.reshape(-1, 1, 2)
-    worst: Array = products.sum((0, 2)) + np.abs(biases.astype(np.int64)) + 2 ** (shift - 1)
-    return worst
+    return products.sum((0, 2)) + np.abs(biases.astype(np.int64)) + 2 ** (shift - 1)
 
 
 # ---- columns -----------------------------------------------------------------------------------------

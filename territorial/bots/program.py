@@ -4,8 +4,6 @@
 it, which has all that the seat wrote down. So every process that plays has a program of its own.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import os
@@ -48,8 +46,7 @@ OnFailure = Literal["error", "hold"]
 
 def have_failed(memory: npt.NDArray[np.int32]) -> Bools:
     """Return which seats of programs have failed, (...); ``memory`` (..., M) is that of the state."""
-    failed: Bools = memory[..., LAUNCHES] == FAILED
-    return failed
+    return memory[..., LAUNCHES] == FAILED
 
 
 class ProgramError(ValueError):

@@ -1,7 +1,5 @@
 """``ProgramProcess``: a running program that answers lines, one at a time."""
 
-from __future__ import annotations
-
 import os
 import selectors
 import signal

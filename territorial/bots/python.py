@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,6 +67,25 @@ class PythonBot(ABC):
         """
 
 
+def _of_game(name: str, seen: View) -> Any:
+    return view(seen._blocks, name)[seen.games]
+
+
+def _from_here(name: str, seen: View) -> Any:
+    return view(seen._blocks, name)[seen.games, seen.seats]
+
+
+def _to_here(name: str, seen: View) -> Any:
+    return view(seen._blocks, name)[seen.games, :, seen.seats]
+
+
+def _field(read: Callable[[str, View], Any], name: str, meaning: str) -> cached_property[Ints]:
+    """Return a property of views: what they ``read`` of a field of the state when it is first looked at."""
+    found = cached_property(partial(read, name))
+    found.__doc__ = meaning
+    return found
+
+
 class View:
     """Observations of the N seats for which a bot decides now, in any games of the batch.
 
@@ -74,6 +93,20 @@ class View:
     owner code 0..P, seats by their own numbers. ``troops[i, q]`` are those of seat q in the game of row i.
     All are copies, int64 unless said otherwise.
     """
+
+    ticks = _field(_of_game, "tick", "(N,) the tick of each game.")
+    num_land = _field(_of_game, "num_land", "(N,) land cells of each map.")
+    troops = _field(_of_game, "troops", "(N, P+1) troops at home.")
+    land = _field(_of_game, "land", "(N, P+1) cells owned; column 0 is neutral land.")
+    peak = _field(_of_game, "peak", "(N, P+1) the largest land so far, sinking slowly.")
+    team = _field(
+        _of_game, "team", "(N, P+1) the team 1..N of each seat; without teams each seat is a team of one."
+    )
+    fronts = _field(_from_here, "fronts", "(N, P+1) cells of each owner beside own cells.")
+    sent = _field(_from_here, "pools", "(N, P+1) own pools in the field against each owner.")
+    attacks = _field(_to_here, "pools", "(N, P+1) pools of each owner against this seat.")
+    taken = _field(_from_here, "taken", "(N, P+1) cells that this seat has taken from each owner so far.")
+    lost = _field(_to_here, "taken", "(N, P+1) cells that each owner has taken from this seat so far.")
 
     def __init__(
         self,
@@ -98,95 +131,36 @@ class View:
         return array[self.rows, self.seats]
 
     @cached_property
-    def ticks(self) -> Ints:
-        """(N,) the tick of each game."""
-        return self._of_game("tick")
-
-    @cached_property
     def seeds(self) -> npt.NDArray[np.uint64]:
         """(N,) uint64, the seed of each game, to say which one it is."""
-        return self._of_game("seed")
-
-    @cached_property
-    def num_land(self) -> Ints:
-        """(N,) land cells of each map."""
-        return self._of_game("num_land")
-
-    @cached_property
-    def troops(self) -> Ints:
-        """(N, P+1) troops at home."""
-        return self._of_game("troops")
-
-    @cached_property
-    def land(self) -> Ints:
-        """(N, P+1) cells owned; column 0 is neutral land."""
-        return self._of_game("land")
-
-    @cached_property
-    def peak(self) -> Ints:
-        """(N, P+1) the largest land so far, sinking slowly."""
-        return self._of_game("peak")
+        return _of_game("seed", self)
 
     @cached_property
     def alive(self) -> Bools:
         """(N, P+1) bool."""
-        return self._of_game("alive") != 0
-
-    @cached_property
-    def team(self) -> Ints:
-        """(N, P+1) the team 1..N of each seat; without teams each seat is a team of one."""
-        return self._of_game("team")
+        return _of_game("alive", self) != 0
 
     @cached_property
     def allies(self) -> Bools:
         """(N, P+1) bool, allies: other seats of the same team."""
         owners, seats = np.arange(self.team.shape[1]), self.seats[:, None]
-        allies: Bools = are_allies(seats, owners, self.own(self.team)[:, None], self.team)
-        return allies
-
-    @cached_property
-    def fronts(self) -> Ints:
-        """(N, P+1) cells of each owner beside own cells."""
-        return self._from_here("fronts")
-
-    @cached_property
-    def sent(self) -> Ints:
-        """(N, P+1) own pools in the field against each owner."""
-        return self._from_here("pools")
-
-    @cached_property
-    def attacks(self) -> Ints:
-        """(N, P+1) pools of each owner against this seat."""
-        return self._to_here("pools")
-
-    @cached_property
-    def taken(self) -> Ints:
-        """(N, P+1) cells that this seat has taken from each owner so far."""
-        return self._from_here("taken")
-
-    @cached_property
-    def lost(self) -> Ints:
-        """(N, P+1) cells that each owner has taken from this seat so far."""
-        return self._to_here("taken")
+        return are_allies(seats, owners, self.own(self.team)[:, None], self.team)
 
     @cached_property
     def needs(self) -> Ints:
         """(N, P+1) troops that a launch at each owner needs; 0 without a front, and for allies."""
-        needs: Ints = need_for(self.fronts * ~self.allies, self.sent, self.config)
-        return needs
+        return need_for(self.fronts * ~self.allies, self.sent, self.config)
 
     @cached_property
     def gifts(self) -> Bools:
         """(N, P+1) bool, which allies a donation to is legal."""
         troops = self.own(self.troops)[:, None]
-        legal: Bools = self.allies & may_donate(troops, self.troops, self.land, self.config)
-        return legal
+        return self.allies & may_donate(troops, self.troops, self.land, self.config)
 
     @cached_property
     def legal(self) -> Bools:
         """(N, P+1) bool, legal targets: neutral land and enemies."""
-        legal: Bools = is_legal(self.needs, largest_need(self.own(self.troops), self.config)[:, None])
-        return legal
+        return is_legal(self.needs, largest_need(self.own(self.troops), self.config)[:, None])
 
     @cached_property
     def pairs(self) -> Any:
@@ -227,8 +201,7 @@ class View:
 
         M is P + 8 or more. They are part of the game: saved, restored and forgotten with it.
         """
-        kept: npt.NDArray[np.int32] = view(self._blocks, "memory")[self.games, self.seats, LAUNCHES:]
-        return kept
+        return view(self._blocks, "memory")[self.games, self.seats, LAUNCHES:]
 
     def keep_memory(self) -> None:
         """Write ``memory`` back, if the bot has looked at it."""
@@ -237,14 +210,12 @@ class View:
 
     def fraction(self, amounts: npt.ArrayLike) -> Ints:
         """Return (N,) the 1024ths of the balance that are at least ``amounts`` troops, 1 to 1024."""
-        found: Ints = fraction_for(np.asarray(amounts, np.int64), np.maximum(1, self.own(self.troops)))
-        return found
+        return fraction_for(np.asarray(amounts, np.int64), np.maximum(1, self.own(self.troops)))
 
     def draw(self, index: npt.ArrayLike) -> npt.NDArray[np.uint64]:
         """Return (N,) random numbers of this decision, number ``index`` of each seat: 256 to 511 are free."""
         number = self.seats * DRAWS + np.asarray(index, np.int64)
-        drawn: npt.NDArray[np.uint64] = draw(self._of_game("future"), STREAM_BOT_MOVE, self.ticks, number)
-        return drawn
+        return draw(_of_game("future", self), STREAM_BOT_MOVE, self.ticks, number)
 
     def least(
         self, over: npt.NDArray[Any], under: npt.NDArray[Any] | int = 1, among: Bools | None = None
@@ -270,12 +241,3 @@ class View:
         if self._given_senses is None:
             raise ValueError(f"{what} is for bots that play; this View was made without senses")
         return self._given_senses
-
-    def _of_game(self, name: str) -> npt.NDArray[Any]:
-        return view(self._blocks, name)[self.games]
-
-    def _from_here(self, name: str) -> Ints:
-        return view(self._blocks, name)[self.games, self.seats]
-
-    def _to_here(self, name: str) -> Ints:
-        return view(self._blocks, name)[self.games, :, self.seats]

@@ -14,60 +14,46 @@ from territorial.jit.simd import fill
 
 INTERVAL = 0
 """Ticks from one decision to the next."""
-OPENING = 1
-"""Ticks of the opening: from then on other shares are sent, and surpluses count."""
-FALL = 2
-"""Thousandths by which the share sent falls with every launch; 0: it changes after the opening instead."""
-FREE, FREE_LATER = 3, 4
-"""Thousandths of the balance that are sent at free land, at first and in the end."""
-FREE_SURPLUS = 5
-"""Troops a cell above which at least all is sent at free land; 0: no such rule."""
-FREE_TOPS_UP = 6
-"""1: sends at free land although a pool is there."""
-FREE_WAITS = 7
-"""1: attacks no player while there is free land beside it."""
-KIND = 8
-"""0: decides by its moves. 1: any legal launch, holding nine times in ten."""
-LEADER_SHARE = 9
-"""Per cent of the land from which a leader is one worth minding."""
-FORGIVES = 10
-"""One part in so many of every grudge is forgiven at a decision; 0: holds none."""
-MOVES = 11
-"""The first column of the first move; the columns of a move count from its first."""
+(
+    OPENING,  # ticks of the opening: from then on other shares are sent, and surpluses count
+    FALL,  # thousandths by which the share sent falls with every launch; 0: it changes after the opening
+    FREE,  # thousandths of the balance that are sent at free land, at first
+    FREE_LATER,  # the same in the end
+    FREE_SURPLUS,  # troops a cell above which at least all is sent at free land; 0: no such rule
+    FREE_TOPS_UP,  # 1: sends at free land although a pool is there
+    FREE_WAITS,  # 1: attacks no player while there is free land beside it
+    KIND,  # DECIDES_BY_MOVES; LAUNCHES_AT_RANDOM: any legal launch, holding nine times in ten
+    LEADER_SHARE,  # per cent of the land from which a leader is one worth minding
+    FORGIVES,  # one part in so many of every grudge is forgiven at a decision; 0: holds none
+    MOVES,  # the first column of the first move; the columns of a move count from its first
+) = range(1, 12)
 
-ONLY = 0
-"""What a target must be, a sum of the conditions in territorial.bots.targets."""
-LIMIT = 1
-"""The number that those conditions compare with."""
-BY, ELSE_BY, BY_PERCENT = 2, 3, 4
-"""What the best target is; by another measure unless a draw of 0..99 is below the third number."""
-FROM = 5
-"""Troops a cell from which the move is made."""
-SEND, SEND_LATER = 6, 7
-"""Thousandths of the balance that are sent, at first and in the end; 0 is no move, AS_FREE those of FREE."""
-SURPLUS = 8
-"""Troops a cell above which at least all is sent; 0: no such rule."""
-KILL = 9
-"""Sends at most so many per cent of what it takes to finish the target; 0: no such rule."""
-SPARES = 10
-"""1: sends at most what kills a target that has less than an eighth of the own troops."""
-RESERVE = 11
-"""Troops a cell that stay at home, less the launch tax and what rounding up to whole 1024ths takes: under
-the usual rules at most 13 1024ths of the balance."""
-MOVE_SIZE, NUM_MOVES = 12, 3
+(
+    ONLY,  # what a target must be, a sum of the conditions in territorial.bots.targets
+    LIMIT,  # the number that those conditions compare with
+    BY,  # what the best target is
+    ELSE_BY,  # the same by another measure, which is used unless a draw of 0..99 is below BY_PERCENT
+    BY_PERCENT,
+    FROM,  # troops a cell from which the move is made
+    SEND,  # thousandths of the balance that are sent at first; 0 is no move, AS_FREE those of FREE
+    SEND_LATER,  # the same in the end
+    SURPLUS,  # troops a cell above which at least all is sent; 0: no such rule
+    KILL,  # sends at most so many per cent of what it takes to finish the target; 0: no such rule
+    SPARES,  # 1: sends at most what kills a target that has less than an eighth of the own troops
+    RESERVE,  # troops a cell that stay at home, less the launch tax and what rounding up to whole 1024ths
+    # takes: under the usual rules at most 13 1024ths of the balance
+    MOVE_SIZE,
+) = range(13)
+NUM_MOVES = 3
 
-FREE_AFTER_SECOND = MOVES + NUM_MOVES * MOVE_SIZE
-"""1: the second move goes before free land too."""
-
-LAUNCHES = FREE_AFTER_SECOND + 1
-"""Launches so far, which a bot counts for itself: it begins with 0, and is no setting."""
-GIFT = LAUNCHES + 1
-"""Thousandths of the balance that are given to an ally under attack; 0: nothing is."""
-GIFT_LIMIT = LAUNCHES + 2
-"""Per cent of the ally's troops that must be in the field against it, or more."""
-GIFT_FROM = LAUNCHES + 3
-"""Troops a cell from which something is given."""
-NUM_SETTINGS = GIFT_FROM + 1
+(
+    FREE_AFTER_SECOND,  # 1: the second move goes before free land too
+    LAUNCHES,  # launches so far, which a bot counts for itself: it begins with 0, and is no setting
+    GIFT,  # thousandths of the balance that are given to an ally under attack; 0: nothing is
+    GIFT_LIMIT,  # per cent of the ally's troops that must be in the field against it, or more
+    GIFT_FROM,  # troops a cell from which something is given
+    NUM_SETTINGS,
+) = range(MOVES + NUM_MOVES * MOVE_SIZE, MOVES + NUM_MOVES * MOVE_SIZE + 6)
 GRUDGES = BOT_MEMORY
 """From here on one number an owner: the cells it took that are forgiven."""
 

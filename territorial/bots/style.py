@@ -9,14 +9,16 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from types import NoneType
 from typing import Any, NamedTuple
 
 from territorial.bots import settings as s
 from territorial.bots import targets as t
 from territorial.bots.targets import BY_DENSITY
 from territorial.config.validation import (
+    check_type,
     finite_number,
-    hint,
+    one_of,
     shown,
     suggests_keywords,
     true_or_false,
@@ -94,8 +96,7 @@ def check_name(what: str, name: Any) -> None:
 
 def _check_text(name: str, value: Any) -> None:
     """Raise TypeError or ValueError unless ``value`` is a text for people to read."""
-    if not isinstance(value, str):
-        raise TypeError(f"{name} is {shown(value)}; it must be a string")
+    check_type(name, value, str, "a string")
     if len(value) > _TEXT:
         raise ValueError(f"{name} has {len(value):,} characters; it must have at most {_TEXT:,}")
 
@@ -364,11 +365,8 @@ class Style:
         for name in ("idea", "weakness"):
             _check_text(f"Style.{name}", getattr(self, name))
         for name, kind in (("free", FreeLand), ("gives", Gift), *((name, Move) for name in MOVES)):
-            part = getattr(self, name)
-            if part is not None and not isinstance(part, kind):
-                raise TypeError(
-                    f"Style.{name} is {shown(part)}; it must be a territorial.bots.{kind.__name__}, or None"
-                )
+            wanted = f"a territorial.bots.{kind.__name__}, or None"
+            check_type(f"Style.{name}", getattr(self, name), (kind, NoneType), wanted)
         ends = {"interval": (1, MOST_TICKS), "opening": (0, MOST_TICKS), "fall": _SHARE}
         normalize(self, ends | {"leader_share": (0, 100)}, ("at_random",))
         for name, most, number in (
@@ -400,7 +398,11 @@ class Style:
 
         ValueError or TypeError names the field that cannot be, or that there is not.
         """
-        makers: dict[str, Any] = {"free": _free_land, "gives": _gift, **dict.fromkeys(MOVES, _move)}
+        makers: dict[str, Any] = dict.fromkeys(MOVES, _move)
+        makers |= {
+            "free": partial(made_of, FreeLand, needed=("send",)),
+            "gives": partial(made_of, Gift, needed=()),
+        }
         given = values if isinstance(values, Mapping) else {}
         parts = {
             name: make(name, given[name]) for name, make in makers.items() if given.get(name) is not None
@@ -476,10 +478,6 @@ class Style:
         return SettingRange(low - spread, high + spread)
 
 
-_free_land = partial(made_of, FreeLand, needed=("send",))
-_gift = partial(made_of, Gift, needed=())
-
-
 def _named(move: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a move, with conditions and measures by their names."""
     measures = {number: name for name, number in MEASURES.items()}
@@ -496,21 +494,14 @@ def _move(what: str, values: Any) -> Move:
     numbers = {name: s.AS_FREE for name in ("send", "later") if values.get(name) == AS_FREE}
     for name in ("by", "else_by"):
         if name in values:
-            numbers[name] = _number_of(f"{what}.{name}", values[name], MEASURES)
+            numbers[name] = MEASURES[one_of(f"{what}.{name}", values[name], MEASURES)]
     if "only" in values:
-        if not isinstance(values["only"], (list, tuple)):
-            raise TypeError(f"{what}.only is {shown(values['only'])}; it must be a list of conditions")
-        only = [_number_of(f"{what}.only", name, CONDITIONS) for name in values["only"]]
+        check_type(f"{what}.only", values["only"], (list, tuple), "a list of conditions")
+        only = [CONDITIONS[one_of(f"{what}.only", name, CONDITIONS)] for name in values["only"]]
         if len(set(only)) < len(only):
             raise ValueError(f"{what}.only is {shown(values['only'])}; each must be there only once")
         numbers["only"] = sum(only)
     return made_of(Move, what, {**values, **numbers}, ())
-
-
-def _number_of(what: str, name: Any, known: Mapping[str, int]) -> int:
-    if not isinstance(name, str) or name not in known:
-        raise ValueError(f"{what} has {shown(name)}{hint(name, known)}; it must be of {', '.join(known)}")
-    return known[name]
 
 
 def _is_as_free(share: Any) -> bool:

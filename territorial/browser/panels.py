@@ -17,7 +17,7 @@ from territorial.bots.network_file import FRACTION_OUTPUTS, TEMPERATURE_UNIT
 from territorial.bots.network_layers import NUM_CANDIDATES, make_network_scratch
 from territorial.browser.situation import is_ally
 from territorial.constants import FRACTIONS, NUM_FRACTIONS
-from territorial.decode.numpy import NumpyDecoder
+from territorial.decode.numpy import Decoder
 from territorial.engine.forecast import saved_without_players
 from territorial.engine.seats import CustomBot, Seat
 from territorial.engine.vec_game import VecGame, new_copy
@@ -168,7 +168,7 @@ def _named(columns: Any, numbers: Any) -> list[tuple[str, Any]]:
 
 def _planes(game: VecGame, seat: int) -> dict[str, Any]:
     seen = game.observations
-    pooled = NumpyDecoder(game.layout, game.config).pooled(seen.planes, [seat], seen.players, seen.borders)[0]
+    pooled = Decoder(game.layout, game.config).pooled(seen.planes, [seat], seen.players, seen.borders)[0]
     levels = np.round(255 * np.clip(pooled, 0, 1)).astype(np.uint8)
     allies = ("allies",) if game.layout.teams else ()
     return {

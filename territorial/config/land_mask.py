@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from territorial.config.validation import whole_number
+from territorial.config.validation import check_type, whole_number
 from territorial.constants import MAX_SIDE, MIN_SIDE
 
 
@@ -45,11 +45,7 @@ class LandMask:
     def __post_init__(self) -> None:
         object.__setattr__(self, "height", whole_number("map height", self.height, MIN_SIDE, MAX_SIDE))
         object.__setattr__(self, "width", whole_number("map width", self.width, MIN_SIDE, MAX_SIDE))
-        if not isinstance(self.bits, bytes):
-            raise TypeError(
-                f"map bits are of type {type(self.bits).__name__}; they must be bytes "
-                "(LandMask.from_array(...) makes a map from an array)"
-            )
+        check_type("bits", self.bits, bytes, "bytes; LandMask.from_array(...) makes a map from an array")
         row_bytes = -(-self.width // 8)
         if len(self.bits) != self.height * row_bytes:
             raise ValueError(
@@ -104,8 +100,7 @@ class LandMask:
 
         Empty lines before and after the drawing are left out.
         """
-        if not isinstance(text, str):
-            raise TypeError(f"a map drawing is a str, one line a row; got {type(text).__name__}")
+        check_type("a map drawing", text, str, "a string, one line a row")
         lines = text.splitlines()
         drawn = [number for number, line in enumerate(lines) if line]
         if not drawn:
@@ -138,8 +133,4 @@ class LandMask:
 
 def check_is_mask(name: str, value: object) -> None:
     """Raise TypeError unless ``value``, called ``name`` in the error, is a LandMask."""
-    if not isinstance(value, LandMask):
-        raise TypeError(
-            f"{name} is of type {type(value).__name__}; it must be a LandMask, which "
-            "LandMask.from_array(...) makes from an array"
-        )
+    check_type(name, value, LandMask, "a LandMask, which LandMask.from_array(...) makes from an array")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import gcd
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from territorial.config.land_mask import LandMask
 from territorial.config.map_names import ALL_MAPS, MapName, parse_map_name
-from territorial.config.validation import shown, whole_number, whole_number_in
+from territorial.config.validation import check_type, whole_number, whole_number_in
 
 MAX_MAPS = 100
 MAX_WEIGHT = 100
@@ -79,15 +79,10 @@ def checked_map(game_map: object) -> OneMap | MapMix:
     return _checked_map(game_map)
 
 
-def _checked_map(one: object) -> OneMap:
-    if isinstance(one, LandMask):
-        return one
-    if not isinstance(one, str):
-        raise TypeError(
-            f"map is {shown(one)}; it must be one of {', '.join(ALL_MAPS)}, a MapMix, or a LandMask, which "
-            "LandMask.from_array(...) makes from an array"
-        )
-    return str(parse_map_name(one))
+def _checked_map(one: Any) -> OneMap:
+    made = "a MapMix, or a LandMask, which LandMask.from_array(...) makes from an array"
+    check_type("map", one, (str, LandMask), f"one of {', '.join(ALL_MAPS)}, {made}")
+    return one if isinstance(one, LandMask) else str(parse_map_name(one))
 
 
 def _parse_part(part: str, text: str) -> tuple[str, int]:

@@ -206,12 +206,9 @@ def check_symmetry(symmetry: str, height: int, width: int) -> None:
 
 def parse_map_name(text: str, names: Mapping[str, MapKind] = ALL_MAPS, what: str = "map") -> MapName:
     """Return ``text`` parsed; ValueError, which calls it ``what``, if it is none of ``names``."""
-    name, _, rest = text.partition(":")
-    if name.strip() not in names:
-        meant = hint(name.strip(), names)
-        raise ValueError(f"{what} is {text!r}{meant}; it must be one of {', '.join(names)}")
-    kind = names[name.strip()]
-    options = {option.name: option for option in kind.options}
+    given, _, rest = text.partition(":")
+    name = one_of(what, given.strip(), names)
+    options = {option.name: option for option in names[name].options}
     values: dict[str, int] = {}
     for part in rest.split(",") if rest else ():
         key, _, value = (piece.strip() for piece in part.partition("="))
@@ -224,7 +221,7 @@ def parse_map_name(text: str, names: Mapping[str, MapKind] = ALL_MAPS, what: str
     changed = [
         (key, values[key]) for key in options if values.get(key, options[key].default) != options[key].default
     ]
-    return MapName(name.strip(), tuple(changed))
+    return MapName(name, tuple(changed))
 
 
 def _value(option: MapOption, text: str, context: str) -> int:

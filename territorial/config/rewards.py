@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from territorial.config.validation import finite_number, hint
+from territorial.config.validation import finite_number, one_of
 
 Weights = tuple[tuple[str, float], ...]
 
@@ -55,14 +55,11 @@ def checked_rewards(rewards: Any) -> Weights:
     """
     weights: dict[str, float] = {}
     for name, weight in _pairs_of(rewards):
-        if name not in ALL_NAMES:
-            raise ValueError(
-                f"rewards has the part {name!r}{hint(name, ALL_NAMES)}; the parts are {', '.join(ALL_NAMES)}"
-            )
+        one_of("a part of rewards", name, ALL_NAMES)
         if name in weights:
             raise ValueError(f"rewards has the part {name!r} twice")
         what = f"the weight of {name!r} in rewards"
-        weights[str(name)] = finite_number(what, weight, -LARGEST_WEIGHT, LARGEST_WEIGHT)
+        weights[name] = finite_number(what, weight, -LARGEST_WEIGHT, LARGEST_WEIGHT)
     return tuple((name, weights[name]) for name in ALL_NAMES if name in weights)
 
 

@@ -97,10 +97,15 @@ def whole_numbers(name: str, given: Any, shape: tuple[int | None, ...], low: Any
     return np.array(array, np.int64, order="C")
 
 
+def check_type(name: str, value: object, kind: type | tuple[type, ...], wanted: str) -> None:
+    """Raise TypeError unless ``value`` is of this ``kind``, which the error calls ``wanted``."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} is {shown(value)}; it must be {wanted}")
+
+
 def true_or_false(name: str, value: Any) -> bool:
     """Return ``value`` as a bool; TypeError unless it is one, of Python's or of numpy's."""
-    if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{name} is {shown(value)}; it must be True or False")
+    check_type(name, value, (bool, np.bool_), "True or False")
     return bool(value)
 
 
@@ -134,8 +139,7 @@ def checked_list(name: str, value: Any, kind: type = object, *, most: int | None
     if most is not None and len(entries) > most:
         raise ValueError(f"{name} has {len(entries):,} entries; it must have at most {most:,}")
     for i, entry in enumerate(entries):
-        if not isinstance(entry, kind):
-            raise TypeError(f"{name}[{i}] is {shown(entry)}; it must be of the type {kind.__name__}")
+        check_type(f"{name}[{i}]", entry, kind, f"of the type {kind.__name__}")
     return entries
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from territorial.config import GameConfig
+from territorial.config.validation import check_type
 from territorial.decode.boards import ALLY, DENSITY, POOL, Entries, Fields, Shape
 from territorial.observation.layout import ObsLayout, array_called
 from territorial.typing import Array
@@ -23,8 +24,7 @@ class DecoderArguments(ABC):
     """What errors call that."""
 
     def __init__(self, layout: ObsLayout, config: GameConfig | None = None) -> None:
-        if not isinstance(layout, ObsLayout):
-            raise TypeError(f"layout is a {type(layout).__name__}; it must be an ObsLayout")
+        check_type("layout", layout, ObsLayout, "an ObsLayout")
         if config is not None:
             _check_games(layout, config)
         self.layout, self.config = layout, config
@@ -35,21 +35,17 @@ class DecoderArguments(ABC):
             raise ValueError(f"{method} needs the configuration of the game; make a Decoder(layout, config)")
         return self.config
 
-    def _check_type(self, name: str, given: Any) -> None:
-        if not isinstance(given, self._array_type):
-            raise TypeError(f"{name} is a {type(given).__name__}; it must be {self._array_name}")
-
     def _check(self, name: str, array: Any, beside: Any = None) -> None:
         """Raise unless ``array`` is the array ``name`` of observations, of as many games as ``beside``."""
-        self._check_type(name, array)
+        check_type(name, array, self._array_type, self._array_name)
         spec, shape = array_called(name), tuple(array.shape)
         wanted, games = self.layout.shape(name), None if beside is None else len(beside)
         if shape[1:] != wanted or len(shape) == 0 or games not in (None, shape[0]):
             letters = ", ".join(("E", *spec.shape))
             sizes = ", ".join(map(str, ("E" if games is None else games, *wanted)))
             raise ValueError(f"{name} has the shape {shape}; it must have ({sizes}), that is ({letters})")
-        if dtype_name(array) != spec.dtype:
-            raise TypeError(f"{name} has the type {dtype_name(array)}; it must have {spec.dtype}")
+        if dtype_name(array.dtype) != spec.dtype:
+            raise TypeError(f"{name} has the type {dtype_name(array.dtype)}; it must have {spec.dtype}")
 
     def _board_entries(self, planes: Any, seats: Any, games: Any) -> Entries:
         if self.layout.frames == 0:
@@ -94,11 +90,11 @@ class DecoderArguments(ABC):
         wanted = (len(entries.seats), *shape)
         if out is None:
             return self._library.empty(wanted, dtype=dtype, device=planes.device)
-        self._check_type("out", out)
+        check_type("out", out, self._array_type, self._array_name)
         if tuple(out.shape) != wanted:
             raise ValueError(f"out has the shape {tuple(out.shape)}; it must have {wanted}")
         if out.dtype != dtype:
-            raise TypeError(f"out has the type {dtype_name(out)}; it must have {_plain(dtype)}")
+            raise TypeError(f"out has the type {dtype_name(out.dtype)}; it must have {dtype_name(dtype)}")
         self._check_room(out, planes)
         return out
 
@@ -119,8 +115,7 @@ class DecoderArguments(ABC):
 
 def _check_games(layout: ObsLayout, config: GameConfig) -> None:
     """Raise unless ``config`` is of games that are observed by ``layout``."""
-    if not isinstance(config, GameConfig):
-        raise TypeError(f"config is a {type(config).__name__}; it must be a GameConfig or None")
+    check_type("config", config, GameConfig, "a GameConfig or None")
     for name in ("height", "width", "num_players"):
         mine, its = getattr(layout, name), getattr(config, name)
         if mine != its:
@@ -141,8 +136,8 @@ def check_entries(name: str, numbers: Any, wanted: int | None) -> None:
     if len(shape) not in (1, 2) or shape[1:] not in ((), (1,)) or wanted not in (None, shape[0]):
         length = "N" if wanted is None else wanted
         raise ValueError(f"{name} has the shape {shape}; it must have ({length},) or ({length}, 1)")
-    if "int" not in dtype_name(numbers) and shape[0] > 0:
-        raise TypeError(f"{name} has the type {dtype_name(numbers)}; it must be of whole numbers")
+    if "int" not in dtype_name(numbers.dtype) and shape[0] > 0:
+        raise TypeError(f"{name} has the type {dtype_name(numbers.dtype)}; it must be of whole numbers")
 
 
 def check_range(name: str, numbers: Array, low: int, high: int) -> None:
@@ -152,16 +147,6 @@ def check_range(name: str, numbers: Array, low: int, high: int) -> None:
             raise ValueError(f"{name} has {value}; it must have numbers from {low} to {high}")
 
 
-def check_dtype(dtype: Any, allowed: tuple[str, ...]) -> None:
-    """Raise ValueError unless ``dtype`` is one of the ``allowed`` names."""
-    if _plain(dtype) not in allowed:
-        raise ValueError(f"dtype is {_plain(dtype)}; it must be one of {', '.join(allowed)}")
-
-
-def dtype_name(array: Any) -> str:
-    """Return the name that numpy has for the type of an array or a tensor."""
-    return _plain(array.dtype)
-
-
-def _plain(dtype: Any) -> str:
+def dtype_name(dtype: Any) -> str:
+    """Return the name that numpy has for a type of numpy or of PyTorch."""
     return str(np.dtype(dtype) if isinstance(dtype, type) else dtype).removeprefix("torch.")

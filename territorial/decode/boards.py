@@ -18,14 +18,13 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from territorial.constants import NEUTRAL, TARGET_NEUTRAL
 from territorial.jit.decorators import ONE, ZERO, kernel, lowest_bit, njit
 from territorial.observation.action_encoding import target_of_owner
 from territorial.observation.action_masks import read_only
 from territorial.observation.layout import BORDERS, PLAYERS, ObsLayout, columns, index
-from territorial.typing import Array, Ints
+from territorial.typing import Array, Bytes, Floats32, Ints, Words
 
 TOP_LEVEL = 255
 """Densities of the semantic planes are whole 255ths of the hard cap."""
@@ -64,7 +63,7 @@ def pooled_shape(layout: ObsLayout, factor: int) -> Shape:
     return channels, -(-height // factor), -(-width // factor)
 
 
-def density_thresholds(hard_cap: int) -> npt.NDArray[np.float32]:
+def density_thresholds(hard_cap: int) -> Floats32:
     """Return float32 (255,): the least densities of the levels 1..255.
 
     A density reaches level k where it is at least k/255 of the cap. Comparing with the least float32 of
@@ -79,7 +78,7 @@ def _least_float32(bound: Fraction) -> np.float32:
     return nearest if Fraction(float(nearest)) >= bound else np.nextafter(nearest, np.float32(np.inf))
 
 
-def level_values() -> npt.NDArray[np.float32]:
+def level_values() -> Floats32:
     """Return float32 (256,): the density, as a share of the hard cap, that each level stands for."""
     return np.arange(TOP_LEVEL + 1, dtype=np.float32) / np.float32(TOP_LEVEL)
 
@@ -130,7 +129,7 @@ def write_pooled(
     entries: Entries,
     fields: Fields,
     factor: int,
-    out: npt.NDArray[np.float32],
+    out: Floats32,
 ) -> None:
     """Fill ``out``, float32 (N, S * F + 2, ceil(H/factor), ceil(W/factor)), with means over squares."""
     counts = np.empty((out.shape[3], layout.num_players + 2), np.int64)
@@ -151,10 +150,10 @@ def _shared(layout: ObsLayout, planes: Array, entries: Entries) -> tuple[Array, 
 class Boards(NamedTuple):
     """Room for the unpacked boards of one game, newest frame first; R = ceil(W/8)."""
 
-    words: npt.NDArray[np.uint64]  # (F, H, R): eight cells each
-    codes: npt.NDArray[np.uint8]  # (F, H, 8 * R): the same memory cell by cell, owner codes 0..P+1
-    present: npt.NDArray[np.uint64]  # (F, P+2, blocks / 64): bit b % 64 of word b // 64: owner is in block b
-    spread: npt.NDArray[np.uint64]  # (256,): byte i of word w is bit i of w
+    words: Words  # (F, H, R): eight cells each
+    codes: Bytes  # (F, H, 8 * R): the same memory cell by cell, owner codes 0..P+1
+    present: Words  # (F, P+2, blocks / 64): bit b % 64 of word b // 64: owner is in block b
+    spread: Words  # (256,): byte i of word w is bit i of w
 
 
 def make_boards(layout: ObsLayout) -> Boards:
@@ -381,8 +380,8 @@ def pooled_kernel(
             for y in range(out.shape[2]):
                 top, bottom = y * factor, min(height, (y + 1) * factor)
                 count_owners(boards.codes[f, top:bottom], width, factor, counts)
-                if f == 0:
-                    add_levels(counts, levels[game], densities)
+                for x in range(out.shape[3] if f == 0 else 0):
+                    densities[x] = cells_of(counts[x], levels[game])
                 for n in order[first:end]:
                     for x in range(out.shape[3]):
                         cells = (bottom - top) * (min(width, (x + 1) * factor) - x * factor)
@@ -424,21 +423,11 @@ def pool_kinds(counts: Any, seat: int, of_allies: int, cells: int, out: Any) -> 
 
 
 @njit
-def add_levels(counts: Any, levels: Any, densities: Any) -> None:
-    """Fill ``densities``, (squares,), with the sums of the levels of all cells of a square."""
-    for x in range(counts.shape[0]):
-        total = 0
-        for owner in range(counts.shape[1]):
-            total += counts[x, owner] * levels[owner]
-        densities[x] = total
-
-
-@njit
-def cells_of(counts: Any, owners: Any) -> int:
-    """Return how many cells of a square belong to some ``owners``: bool (P+2,)."""
+def cells_of(counts: Any, weights: Any) -> int:
+    """Return how many cells of a square belong to some owners, bool (P+2,), or the sum of whole numbers."""
     total = 0
     for owner in range(len(counts)):
-        total += counts[owner] * owners[owner]
+        total += counts[owner] * weights[owner]
     return total
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.config import GameConfig, interest_rates
+from territorial.decode.boards import Entries
 from territorial.files.arrays import WritableArrays
 from territorial.jit.decorators import kernel, njit
 from territorial.observation.action_masks import read_only
@@ -74,10 +75,10 @@ def per_number(values: dict[str, float], config: GameConfig) -> npt.NDArray[np.f
     return np.concatenate([of["globals"], np.tile(of["players"], seats), np.repeat(of["borders"], pairs)])
 
 
-def scale_of(column: Column, config: GameConfig) -> float:
-    """Return the factor that makes a feature of about 0..1 of a column's value."""
+def scales(config: GameConfig) -> dict[str, float]:
+    """Return, for every column by its name, the factor that makes a feature of about 0..1 of its value."""
     cells = config.height * config.width
-    scales = {
+    factors = {
         "1": 1.0,
         "cells": 1.0 / cells,
         "troops": 1.0 / (config.soft_cap * cells),
@@ -90,19 +91,12 @@ def scale_of(column: Column, config: GameConfig) -> float:
         "interest": 1.0 / config.interest_every,
         "income": 1.0 / config.income_every,
     }
-    return scales[column.scale]
+    return {column.name: factors[column.scale] for table in columns_of(config).values() for column in table}
 
 
 def num_decisions(config: GameConfig) -> int:
     """Return how often a player decides in the longest game."""
     return -(-config.max_ticks // config.decision_every)
-
-
-def scales(config: GameConfig) -> dict[str, float]:
-    """Return the factor of every column by its name."""
-    return {
-        column.name: scale_of(column, config) for table in columns_of(config).values() for column in table
-    }
 
 
 def limits(config: GameConfig) -> dict[str, float]:
@@ -202,6 +196,23 @@ class FeatureDecoder(WritableArrays):
         """N, the length of a feature vector."""
         return len(self.names)
 
+    def of_entries(
+        self, entries: Entries, players: Floats32, borders: Floats32, globals_: Floats32
+    ) -> Floats32:
+        """Return new float32 (n, N): the vectors of valid ``entries``, of tables by ``read_only``."""
+        features = np.empty((len(entries.seats), self.num_features), np.float32)
+        write_features(
+            players,
+            borders,
+            globals_,
+            self.reverse,
+            self.feature_scale,
+            entries.seats,
+            entries.games,
+            features,
+        )
+        return features
+
     def state(self, players: Floats32, borders: Floats32, globals_: Floats32) -> Floats32:
         """Return a new float32 (..., S): the tables end to end and scaled, in absolute seat order.
 
@@ -219,8 +230,7 @@ class FeatureDecoder(WritableArrays):
         ``players``: float32 (..., P, columns); ``borders``: (..., columns, P+1, P+1); ``globals_``:
         (..., columns): one game, or a batch of games as ``VecGame`` returns it.
         """
-        features: Floats32 = self.state(players, borders, globals_).take(self.index, axis=-1)
-        return features
+        return self.state(players, borders, globals_).take(self.index, axis=-1)
 
 
 def _gather_index(layout: ObsLayout, reverse: Ints, num_features: int) -> npt.NDArray[np.intp]:

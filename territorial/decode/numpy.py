@@ -7,12 +7,11 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.config import GameConfig
-from territorial.config.validation import whole_number
+from territorial.config.validation import one_of, whole_number
 from territorial.constants import MAX_SIDE
 from territorial.decode import boards
-from territorial.decode.arguments import DecoderArguments, check_dtype, check_entries, check_range
-from territorial.decode.boards import Entries
-from territorial.decode.features import FeatureDecoder, write_features
+from territorial.decode.arguments import DecoderArguments, check_entries, check_range, dtype_name
+from territorial.decode.features import FeatureDecoder
 from territorial.observation.action_masks import read_only, target_masks
 from territorial.typing import Array, Ints
 
@@ -20,7 +19,7 @@ FRACTION_DTYPES = ("float16", "float32")
 ONEHOT_DTYPES = (*FRACTION_DTYPES, "uint8", "int8")
 
 
-class NumpyDecoder(DecoderArguments):
+class Decoder(DecoderArguments):
     """Decodes a batch of observations to the view of chosen agents, as new numpy arrays.
 
     Args:
@@ -73,7 +72,7 @@ class NumpyDecoder(DecoderArguments):
         Planes are frame by frame, oldest first; within a frame in ego order, neutral land first. Blocked
         cells are 0 in all. ``dtype``: float16, float32, uint8 or int8.
         """
-        check_dtype(kind := np.dtype(dtype), ONEHOT_DTYPES)
+        one_of("dtype", dtype_name(kind := np.dtype(dtype)), ONEHOT_DTYPES)
         entries = self._board_entries(planes, seats, games)
         result: Array = self._room(out, entries, boards.onehot_shape(self.layout), kind, planes)
         boards.write_onehot(self.layout, planes, entries, _bits(np.ones((), kind)), _bits(result))
@@ -98,7 +97,7 @@ class NumpyDecoder(DecoderArguments):
         down to 255ths, 0 on neutral and blocked cells. Then 1 on the cells of every owner, neutral land
         included, against whom the agent has troops in the field. ``dtype``: float16 or float32.
         """
-        check_dtype(kind := np.dtype(dtype), FRACTION_DTYPES)
+        one_of("dtype", dtype_name(kind := np.dtype(dtype)), FRACTION_DTYPES)
         entries = self._board_entries(planes, seats, games)
         fields = self._fields("semantic", players, borders, entries, planes)
         result: Array = self._room(out, entries, boards.semantic_shape(self.layout), kind, planes)
@@ -123,7 +122,7 @@ class NumpyDecoder(DecoderArguments):
         edge have the cells that lie on the map. Sums are exact; they are divided in float32 and then
         rounded to ``dtype``, float16 or float32.
         """
-        check_dtype(kind := np.dtype(dtype), FRACTION_DTYPES)
+        one_of("dtype", dtype_name(kind := np.dtype(dtype)), FRACTION_DTYPES)
         side = whole_number("factor", factor, 1, MAX_SIDE)
         entries = self._board_entries(planes, seats, games)
         fields = self._fields("pooled", players, borders, entries, planes)
@@ -145,29 +144,7 @@ class NumpyDecoder(DecoderArguments):
         for name, table in (("globals", globals_), ("players", players), ("borders", borders)):
             self._check(name, table, globals_)
         tables = read_only(players), read_only(borders), read_only(globals_)
-        return self.features_unchecked(*tables, self._entries(globals_, seats, games))
-
-    def features_unchecked(
-        self,
-        players: npt.NDArray[np.float32],
-        borders: npt.NDArray[np.float32],
-        globals_: npt.NDArray[np.float32],
-        entries: Entries,
-    ) -> npt.NDArray[np.float32]:
-        """Return ``features`` of the engine's own tables, for valid seats and games."""
-        decoder = self._feature_decoder
-        features = np.empty((len(entries.seats), decoder.num_features), np.float32)
-        write_features(
-            players,
-            borders,
-            globals_,
-            decoder.reverse,
-            decoder.feature_scale,
-            entries.seats,
-            entries.games,
-            features,
-        )
-        return features
+        return self.feature_decoder.of_entries(self._entries(globals_, seats, games), *tables)
 
     def action_mask(
         self, masks: npt.NDArray[np.uint8], seats: npt.ArrayLike, games: npt.ArrayLike | None = None
@@ -178,7 +155,8 @@ class NumpyDecoder(DecoderArguments):
         return target_masks(masks, entries.games, entries.seats)
 
     @cached_property
-    def _feature_decoder(self) -> FeatureDecoder:
+    def feature_decoder(self) -> FeatureDecoder:
+        """The decoder of feature vectors."""
         return FeatureDecoder(self._needed_config("features"))
 
     # ---- arguments -------------------------------------------------------------------------------
@@ -197,10 +175,6 @@ class NumpyDecoder(DecoderArguments):
     def _check_room(self, out: Array, planes: Array) -> None:
         if not out.flags.c_contiguous or not out.flags.writeable:
             raise ValueError("out is a view or read-only; it must be a C-contiguous array to write to")
-
-
-Decoder = NumpyDecoder
-"""The name for users: both backends have it."""
 
 
 def _bits(array: Array) -> Array:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial.config.validation import whole_number
+from territorial.config.validation import check_type, whole_number
 from territorial.decode.table_store import checked_places
 from territorial.files.arrays import WritableArrays
 from territorial.jit.decorators import kernel, njit
@@ -60,8 +60,7 @@ class FrameStore:
         key_every: int = 64,
         capacity: int | None = None,
     ) -> None:
-        if not isinstance(layout, ObsLayout):
-            raise TypeError(f"layout is {layout!r}; it must be a territorial.observation.layout.ObsLayout")
+        check_type("layout", layout, ObsLayout, "a territorial.observation.layout.ObsLayout")
         if layout.frames < 1:
             raise ValueError(
                 "layout has frames=0, so there are no boards to store; frames must be at least 1"
@@ -222,8 +221,7 @@ class FrameStore:
         if there are none.
         """
         n, frames = whole_number("n", n, 0), self._check_frames(frames)
-        if not isinstance(rng, np.random.Generator):
-            raise TypeError(f"rng is {rng!r}; it must be a numpy.random.Generator")
+        check_type("rng", rng, np.random.Generator, "a numpy.random.Generator")
         blocks = self._blocks()
         if not self._has_any(blocks, frames):
             raise ValueError(f"no step with all of its {frames} frames can be drawn from {self!r}")
@@ -345,21 +343,15 @@ class Block(WritableArrays):
     """The steps from ``begin`` up to ``end`` of E games; a full block begins with key frames."""
 
     begin: int
-    ends: tuple[int, int]
-    """How many key frames and cells there are up to its last step, since the last full block."""
-    counts: npt.NDArray[np.int32]
-    """(steps, E): cells in the delta, -1 for a key frame."""
-    places: npt.NDArray[np.int64]
-    """(steps, E): which key frame, or which is the first cell of the delta."""
-    ages: npt.NDArray[np.uint8]
-    """(steps, E): how many steps before this one are known to be of the same game, at most AGE_LIMIT; plus
-    CUT where the game may have begun before those."""
-    keys: npt.NDArray[np.uint8]
-    """(keys, B, H * ceil(W/8)): whole boards in bit planes."""
-    cells: npt.NDArray[np.unsignedinteger[Any]]
-    """(cells,): numbers of bits in a bit plane, row * 8 * ceil(W/8) + column."""
-    codes: npt.NDArray[np.uint8]
-    """(cells,): owner codes."""
+    ends: tuple[int, int]  # key frames and cells up to its last step, since the last full block
+    counts: npt.NDArray[np.int32]  # (steps, E): cells in the delta, -1 for a key frame
+    places: npt.NDArray[np.int64]  # (steps, E): which key frame, or which is the first cell of the delta
+    # How many steps before this one are known to be of the same game, at most AGE_LIMIT; plus CUT where the
+    # game may have begun before those:
+    ages: npt.NDArray[np.uint8]  # (steps, E)
+    keys: npt.NDArray[np.uint8]  # (keys, B, H * ceil(W/8)): whole boards in bit planes
+    cells: npt.NDArray[np.unsignedinteger[Any]]  # (cells,): bits in a bit plane, row * 8 * ceil(W/8) + column
+    codes: npt.NDArray[np.uint8]  # (cells,): owner codes
 
     @classmethod
     def of_step(

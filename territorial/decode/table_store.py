@@ -10,18 +10,16 @@ import numpy.typing as npt
 
 from territorial.config.validation import holds_whole_numbers, whole_number
 from territorial.jit.decorators import kernel, njit
+from territorial.jit.simd import at
 from territorial.typing import Floats32, Ints
 
 
 class Changes(NamedTuple):
     """The numbers that changed from one step to the next, game by game: of E games, or of T steps of them."""
 
-    ends: npt.NDArray[np.int64]
-    """(E,) or (T, E): where the changes of a game end in the other two; they begin where those before end."""
-    places: npt.NDArray[np.unsignedinteger[Any]]
-    """Which number of the game it is."""
-    bits: npt.NDArray[np.uint32]
-    """Those of its new value."""
+    ends: Ints  # (E,) or (T, E): where those of a game end in the others; they begin where those before end
+    places: npt.NDArray[np.unsignedinteger[Any]]  # which number of the game it is
+    bits: npt.NDArray[np.uint32]  # those of its new value
 
 
 class TableStore:
@@ -96,11 +94,11 @@ class TableStore:
 
         IndexError for games and steps that are not there.
         """
-        at, when = checked_places(games, times, self)
-        order = np.lexsort((when, at))
+        chosen, when = checked_places(games, times, self)
+        order = np.lexsort((when, chosen))
         wanted = np.empty((len(order), 3), np.int64)
-        wanted[:, SLOT], wanted[:, GAME], wanted[:, STEP] = order, at[order], when[order] - self.first
-        rows = np.empty((len(at), self.num_numbers), np.uint32)
+        wanted[:, SLOT], wanted[:, GAME], wanted[:, STEP] = order, chosen[order], when[order] - self.first
+        rows = np.zeros((len(chosen), self.num_numbers), np.uint32)
         if len(rows):
             self._joined = self._joined or _end_to_end(self._steps)
             rebuild_rows(*self._joined, wanted, rows)
@@ -187,7 +185,7 @@ SLOT, GAME, STEP = range(3)
 
 @kernel
 def rebuild_rows(ends: Any, index: Any, bits: Any, wanted: Any, out: Any) -> None:
-    """Write rows of games into ``out`` (n, S).
+    """Write rows of games into ``out`` (n, S), which holds zeros.
 
     ``wanted``: int64 (n, 3), columns SLOT, GAME, STEP: place in ``out``, game and step; sorted by game, then
     step. A row goes on from the one before, if that is of the same game.
@@ -199,9 +197,6 @@ def rebuild_rows(ends: Any, index: Any, bits: Any, wanted: Any, out: Any) -> Non
             for j in range(out.shape[1]):
                 out[slot, j] = out[wanted[i - 1, SLOT], j]
             first = wanted[i - 1, STEP] + 1
-        else:
-            for j in range(out.shape[1]):
-                out[slot, j] = 0
         for step in range(first, time + 1):
             apply_step(ends, index, bits, step, game, out[slot])
 
@@ -209,12 +204,7 @@ def rebuild_rows(ends: Any, index: Any, bits: Any, wanted: Any, out: Any) -> Non
 @njit
 def apply_step(ends: Any, index: Any, bits: Any, step: int, game: int, row: Any) -> None:
     """Bring a row from the step before to ``step``."""
-    end = ends[step, game]
-    if game > 0:
-        begin = ends[step, game - 1]
-    elif step > 0:
-        begin = ends[step - 1, ends.shape[1] - 1]
-    else:
-        begin = 0
-    for j in range(begin, end):
+    place = step * ends.shape[1] + game
+    begin = at(ends, place - 1) if place > 0 else 0
+    for j in range(begin, at(ends, place)):
         row[index[j]] = bits[j]

@@ -1,7 +1,5 @@
 """PyTorch decoder: per-agent observations, computed on the tensors' device."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,12 +8,12 @@ import torch
 from torch import Tensor
 
 from territorial.config import GameConfig
-from territorial.config.validation import whole_number
+from territorial.config.validation import one_of, whole_number
 from territorial.constants import MAX_SIDE
 from territorial.decode import boards
-from territorial.decode.arguments import DecoderArguments, check_dtype, check_entries, check_range
+from territorial.decode.arguments import DecoderArguments, check_entries, check_range, dtype_name
 from territorial.decode.boards import Entries
-from territorial.decode.features import LARGEST, FeatureDecoder, write_features
+from territorial.decode.features import LARGEST, FeatureDecoder
 from territorial.decode.recorded import check_recordable, is_recorded, is_whole
 from territorial.observation.action_encoding import action_owners
 from territorial.observation.action_masks import read_only, target_masks
@@ -57,7 +55,7 @@ def _copied(array: Any, device: torch.device) -> Tensor:
     return copy.to(device, non_blocking=True)
 
 
-class TorchDecoder(DecoderArguments):
+class Decoder(DecoderArguments):
     """Decodes a batch of observations to the view of chosen agents, on the tensors' device.
 
     The methods, their arguments and their results, to the bit, are those of ``decode.numpy.Decoder``, with
@@ -93,13 +91,11 @@ class TorchDecoder(DecoderArguments):
         self.use_kernels = use_kernels
         tables = {"values": boards.level_values(), "mask_bits": action_owners(layout.num_players) + 1}
         if config is not None:
-            features = FeatureDecoder(config)
+            self._feature_decoder = FeatureDecoder(config)
             tables |= {
                 "thresholds": boards.density_thresholds(config.hard_cap),
-                "feature_index": features.index,
-                "state_scale": features.scale,
-                "feature_scale": features.feature_scale,
-                "reverse": features.reverse,
+                "feature_index": self._feature_decoder.index,
+                "state_scale": self._feature_decoder.scale,
             }
         self._tables = {(name, CPU): torch.from_numpy(table) for name, table in tables.items()}
         """What is looked up; of a mask, bit 0 holds, and bit t + 1 is a launch against t."""
@@ -119,9 +115,9 @@ class TorchDecoder(DecoderArguments):
         result: Tensor = self._room(out, entries, boards.owners_shape(self.layout), torch.uint8, planes)
         if self._uses_kernels(planes):
             boards.write_owners(self.layout, planes.numpy(), _in_numpy(entries), result.numpy())
-            return result
-        for part, codes in self._codes(planes, entries):
-            result[part] = self._ego(codes, entries.seats[part])
+        else:
+            for part, codes in self._codes(planes, entries):
+                result[part] = self._ego(codes, entries.seats[part])
         return result
 
     def onehot(
@@ -138,7 +134,7 @@ class TorchDecoder(DecoderArguments):
         Planes are frame by frame, oldest first; within a frame in ego order, neutral land first. Blocked
         cells are 0 in all. ``dtype``: bfloat16, float16, float32, uint8 or int8.
         """
-        check_dtype(dtype, ONEHOT_DTYPES)
+        one_of("dtype", dtype_name(dtype), ONEHOT_DTYPES)
         entries = self._board_entries(planes, seats, games)
         result: Tensor = self._room(out, entries, boards.onehot_shape(self.layout), dtype, planes)
         if self._uses_kernels(planes):
@@ -171,7 +167,7 @@ class TorchDecoder(DecoderArguments):
         down to 255ths, 0 on neutral and blocked cells. Then 1 on the cells of every owner, neutral land
         included, against whom the agent has troops in the field. ``dtype``: bfloat16, float16, float32.
         """
-        check_dtype(dtype, FRACTION_DTYPES)
+        one_of("dtype", dtype_name(dtype), FRACTION_DTYPES)
         entries = self._board_entries(planes, seats, games)
         fields = self._fields("semantic", players, borders, entries, planes)
         result: Tensor = self._room(out, entries, boards.semantic_shape(self.layout), dtype, planes)
@@ -206,7 +202,7 @@ class TorchDecoder(DecoderArguments):
         rounded to ``dtype``, bfloat16, float16 or float32. Code that a compiler makes for a GPU may
         divide less exactly; all else is the same everywhere.
         """
-        check_dtype(dtype, FRACTION_DTYPES)
+        one_of("dtype", dtype_name(dtype), FRACTION_DTYPES)
         side = whole_number("factor", factor, 1, MAX_SIDE)
         entries = self._board_entries(planes, seats, games)
         fields = self._fields("pooled", players, borders, entries, planes)
@@ -240,19 +236,8 @@ class TorchDecoder(DecoderArguments):
             self._check(name, table, globals_)
         entries = self._entries(globals_, seats, games)
         if self._uses_kernels(globals_):
-            reverse, scale = (self._table(name, CPU).numpy() for name in ("reverse", "feature_scale"))
-            features = torch.empty(len(entries.seats), len(scale))
-            write_features(
-                read_only(players.detach().numpy()),
-                read_only(borders.detach().numpy()),
-                read_only(globals_.detach().numpy()),
-                reverse,
-                scale,
-                entries.seats.numpy(),
-                entries.games.numpy(),
-                features.numpy(),
-            )
-            return features
+            tables = (read_only(table.detach().numpy()) for table in (players, borders, globals_))
+            return torch.from_numpy(self._feature_decoder.of_entries(_in_numpy(entries), *tables))
         state = torch.cat([globals_, players.flatten(1), borders.flatten(1)], dim=1)
         state = (state * self._table("state_scale", globals_.device)).clamp(max=float(LARGEST))
         order = self._table("feature_index", globals_.device)[entries.seats - 1]
@@ -368,10 +353,6 @@ class TorchDecoder(DecoderArguments):
             raise ValueError(f"out is on {out.device}; it must be on {planes.device} like the observations")
         if not out.is_contiguous():
             raise ValueError("out is a view; it must be a contiguous tensor")
-
-
-Decoder = TorchDecoder
-"""The name for users: both backends have it."""
 
 
 def _of_owners(values: Tensor, codes: Tensor) -> Tensor:

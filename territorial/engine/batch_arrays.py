@@ -23,7 +23,6 @@ from territorial.engine.step import (
     allocate_results,
     allocate_slots,
 )
-from territorial.files.arrays import all_writable
 from territorial.files.arrays import writable as own
 from territorial.game.formulas import draw
 from territorial.game.state import FIELDS, PLAYERS, State, allocate, field_line, view
@@ -67,7 +66,7 @@ def writable(arrays: BatchArrays) -> BatchArrays:
     """Return ``arrays`` with copies of the ones in another process's memory, as after unpickling."""
     given: tuple[Any, ...] = arrays
     parts: list[Any] = [
-        type(part)(*all_writable(part)) if isinstance(part, tuple) else own(part) for part in given
+        type(part)(*map(own, part)) if isinstance(part, tuple) else own(part) for part in given
     ]
     own_arrays = BatchArrays(*parts)
     are_one = arrays.final_buffers is arrays.buffers

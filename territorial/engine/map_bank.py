@@ -9,7 +9,7 @@ import numpy.typing as npt
 from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
 from territorial.config.map_mix import MapMix, checked_map
-from territorial.files.arrays import all_writable
+from territorial.files.arrays import writable
 from territorial.game.spawning import MapBank, allocate_bank, write_map
 from territorial.maps.bank import Ground, check_own_maps, ground_of, make_grounds
 
@@ -38,10 +38,9 @@ class BatchMaps:
             check_own_maps(config)
             self.bank = allocate_bank(config.height, config.width, num_games, np.zeros(0, np.int64))
             return
-        made = make_grounds(config)
-        self.bank = allocate_bank(config.height, config.width, len(made.grounds), made.picks, assigned)
-        self._grounds = made.grounds
-        for row, ground in enumerate(made.grounds):
+        self._grounds, picks = make_grounds(config)
+        self.bank = allocate_bank(config.height, config.width, len(self._grounds), picks, assigned)
+        for row, ground in enumerate(self._grounds):
             write_map(self.bank, row, ground.land)
 
     def provide(self, seeds: Sequence[int], current: Sequence[int]) -> None:
@@ -81,7 +80,7 @@ class BatchMaps:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self.bank = MapBank(*all_writable(self.bank))
+        self.bank = MapBank(*map(writable, self.bank))
         for ground in (*self._grounds, *self._own.values()):
             ground.terrain.flags.writeable = False
 

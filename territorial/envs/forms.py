@@ -13,11 +13,9 @@ from math import prod
 from typing import ClassVar, NamedTuple, cast
 
 import numpy as np
-import numpy.typing as npt
 from gymnasium import spaces
 
 from territorial.config import GameConfig
-from territorial.decode import FeatureDecoder
 from territorial.decode.boards import Entries, onehot_shape, pooled_shape
 from territorial.decode.features import ROUNDING, limits
 from territorial.decode.numpy import Decoder
@@ -30,7 +28,7 @@ from territorial.observation.copies import Copies
 from territorial.observation.layout import Column, ObsLayout
 from territorial.observation.pair_columns import OWN, UNIT, PairColumn, pair_columns
 from territorial.observation.tables import Observations
-from territorial.typing import Arrays, Ints
+from territorial.typing import Arrays, Bytes, Floats32, Ints
 
 Keys = dict[str, spaces.Box]
 
@@ -95,7 +93,7 @@ class Form(ABC):
     def per_game(
         self,
         seen: Observations,
-        terrain: npt.NDArray[np.uint8],
+        terrain: Bytes,
         games: Ints | None = None,
         copies: Copies | None = None,
     ) -> Arrays:
@@ -183,7 +181,7 @@ class PackedBoards(Form):
     def per_game(
         self,
         seen: Observations,
-        terrain: npt.NDArray[np.uint8],
+        terrain: Bytes,
         games: Ints | None = None,
         copies: Copies | None = None,
     ) -> Arrays:
@@ -225,12 +223,12 @@ class Features(Form):
 
     def keys(self) -> Keys:
         """Return the space of the vector."""
-        return {self.key: from_zero_to(FeatureDecoder(self.game.config).high)}
+        return {self.key: from_zero_to(self.decoder.feature_decoder.high)}
 
     def per_agent(self, seen: Observations, games: Ints, seats: Ints) -> Arrays:
         """Return the vectors."""
         tables = seen.players, seen.borders, seen.globals
-        return {self.key: self.decoder.features_unchecked(*tables, Entries(seats, games))}
+        return {self.key: self.decoder.feature_decoder.of_entries(Entries(seats, games), *tables)}
 
 
 @register
@@ -295,7 +293,7 @@ class Pairs(Form):
         return self.game.pair_observer.observe(games, seats, self.pair_rows).as_floats()._asdict()
 
 
-def _highest(columns: tuple[Column, ...], high: dict[str, float]) -> npt.NDArray[np.float32]:
+def _highest(columns: tuple[Column, ...], high: dict[str, float]) -> Floats32:
     """Return what the columns of a table cannot exceed, with the room that float32 needs."""
     return (np.array([high[column.name] for column in columns]) * (1 + ROUNDING)).astype(np.float32)
 

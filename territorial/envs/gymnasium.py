@@ -7,7 +7,6 @@ from typing import Any, Unpack
 
 import gymnasium
 import numpy as np
-import numpy.typing as npt
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
@@ -23,7 +22,7 @@ from territorial.envs.spaces import Observation
 from territorial.envs.vector import Info, TerritorialVec, make_vec
 from territorial.files.arrays import WritableArrays
 from territorial.render import RENDER_FPS, RENDER_MODES
-from territorial.typing import Bools
+from territorial.typing import Array, Bools, Bytes, Ints8
 
 FIXED = ("num_envs", "autoreset")
 """Keywords of ``make_vec`` that environments of this module choose themselves."""
@@ -88,7 +87,7 @@ class SeatEnv(WritableArrays, gymnasium.Env[Observation, Any]):
             shown = copy.deepcopy(shown)
         return self._of_agent(shown), float(rewards[0, 0]), has_ended, is_cut, self._info_of(info)
 
-    def action_masks(self) -> npt.NDArray[np.int8]:
+    def action_masks(self) -> Ints8:
         """Return new int8 (M,): 1 for every legal action, the masks of two parts end to end."""
         return self.vec.action_masks().reshape(-1)
 
@@ -102,8 +101,7 @@ class SeatEnv(WritableArrays, gymnasium.Env[Observation, Any]):
 
     def _of_agent(self, shown: Observation) -> Observation:
         if isinstance(shown, np.ndarray):
-            row: npt.NDArray[Any] = shown[0, 0]
-            return row
+            return shown[0, 0]
         shared = self.vec.shared_keys
         return {key: array[0] if key in shared else array[0, 0] for key, array in shown.items()}
 
@@ -118,7 +116,7 @@ class SeatEnv(WritableArrays, gymnasium.Env[Observation, Any]):
         }
 
 
-class SeatVectorEnv(WritableArrays, VectorEnv[Observation, Any, npt.NDArray[Any]]):
+class SeatVectorEnv(WritableArrays, VectorEnv[Observation, Any, Array]):
     """A Gymnasium ``VectorEnv`` in which each of the A agents of each of E games is one sub-environment.
 
     Sub-environment k * A + i is agent i of game k. All agents of a game begin and end together: eliminated
@@ -196,9 +194,7 @@ class SeatVectorEnv(WritableArrays, VectorEnv[Observation, Any, npt.NDArray[Any]
         shown, info = self.vec.begun()
         return self.vec.per_agent(shown), self._info_of(info, games)
 
-    def step(
-        self, actions: Any
-    ) -> tuple[Observation, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], Info]:
+    def step(self, actions: Any) -> tuple[Observation, Array, Array, Array, Info]:
         """Play one action per sub-environment; actions in games that ended in the last step are ignored."""
         vec = self.vec
         by_game = np.reshape(actions, (vec.num_envs, vec.num_agents, *np.shape(actions)[1:]))
@@ -206,11 +202,11 @@ class SeatVectorEnv(WritableArrays, VectorEnv[Observation, Any, npt.NDArray[Any]
         every = np.ones(vec.num_envs, np.bool_)
         return vec.per_agent(shown), rewards.ravel(), ends.ravel(), cuts.ravel(), self._info_of(info, every)
 
-    def action_masks(self) -> npt.NDArray[np.int8]:
+    def action_masks(self) -> Ints8:
         """Return new int8 (E * A, M): 1 for every legal action."""
         return self.vec.action_masks().reshape(self.num_envs, -1)
 
-    def render(self) -> tuple[npt.NDArray[np.uint8] | str | None, ...]:  # type: ignore[override]  # as SeatEnv
+    def render(self) -> tuple[Bytes | str | None, ...]:  # type: ignore[override]  # as SeatEnv
         """Return a picture, or text, for each sub-environment; "human" shows the first game."""
         if self.render_mode == "human":
             return (self.vec.render(),) * self.num_envs

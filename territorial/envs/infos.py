@@ -3,7 +3,6 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from territorial.config import GameConfig
 from territorial.engine.recording import Launches
@@ -12,7 +11,7 @@ from territorial.envs.spaces import Observation
 from territorial.game.state import PLAYERS
 from territorial.jit.decorators import kernel, njit
 from territorial.jit.simd import fill
-from territorial.typing import Bools, Floats32, Ints
+from territorial.typing import Array, Bools, Floats32, Ints
 
 COUNTS = ("alive", "land", "troops", "illegal", "raised", "bounced")
 """Whole numbers of the state that infos hold as they are."""
@@ -81,7 +80,7 @@ class StepOutcome(NamedTuple):
     was_reset: Bools  # (E,)
     launches: Launches | None  # copies, where the option asks for them
     final_obs: Observation | None = None
-    final_info: dict[str, npt.NDArray[Any]] | None = None
+    final_info: dict[str, Array] | None = None
 
 
 def nothing_played(num_games: int, num_parts: int, num_agents: int, launches: Launches | None) -> StepOutcome:

@@ -11,7 +11,7 @@ from gymnasium import spaces
 from territorial.config import FIELDS, ConfigKeywords, GameConfig
 from territorial.config.fields import about, check_values, documents_fields, option
 from territorial.config.land_mask import LandMask
-from territorial.config.validation import checked_list
+from territorial.config.validation import check_type, checked_list
 from territorial.constants import MAX_ALLIES, MAX_CANDIDATES, MAX_SIDE
 from territorial.engine.pair_observations import ShownRows, rows_shown
 from territorial.engine.saved_game import SavedGame
@@ -225,8 +225,7 @@ def options_in(keywords: Mapping[str, Any]) -> EnvKeywords:
 def config_of(config: GameConfig | None, keywords: Mapping[str, Any]) -> GameConfig:
     """Return ``config``, or the default, with the fields changed that are among ``keywords``."""
     base = GameConfig() if config is None else config
-    if not isinstance(base, GameConfig):
-        raise TypeError(f"config is {config!r}; it must be a territorial.GameConfig")
+    check_type("config", base, GameConfig, "a territorial.GameConfig")
     changes = {name: value for name, value in keywords.items() if name in FIELDS}
     return base.replace(**cast(ConfigKeywords, changes))
 

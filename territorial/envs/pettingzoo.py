@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
-import numpy.typing as npt
 from gymnasium import spaces
 from pettingzoo import ParallelEnv  # type: ignore[import-untyped]
 from pettingzoo.utils import OrderEnforcingWrapper  # type: ignore[import-untyped]
@@ -14,7 +13,7 @@ from pettingzoo.utils.conversions import parallel_to_aec_wrapper  # type: ignore
 
 from territorial.config import GameConfig
 from territorial.config.fields import takes_keywords_of
-from territorial.config.validation import shown
+from territorial.config.validation import one_of, shown
 from territorial.decode import FeatureDecoder
 from territorial.engine.recording import Launches
 from territorial.engine.seats import Seat
@@ -26,7 +25,7 @@ from territorial.files.arrays import WritableArrays
 from territorial.observation.action_formats import ALL_GOOD
 from territorial.observation.layout import ObsLayout
 from territorial.render import RENDER_FPS, RENDER_MODES
-from territorial.typing import Ints
+from territorial.typing import Bytes, Floats32, Ints, Ints8
 
 AgentID = str
 Steps = tuple[
@@ -227,13 +226,11 @@ class TerritorialEnv(WritableArrays, ParallelEnv):  # type: ignore[misc]  # Pett
 
     def observation_space(self, agent: AgentID) -> spaces.Space[Any]:
         """Return the space of observations: the same object for every agent."""
-        self._check_agent(agent)
-        return self.observation_spaces[agent]
+        return self.observation_spaces[one_of("agent", agent, self.possible_agents)]
 
     def action_space(self, agent: AgentID) -> spaces.Space[Any]:
         """Return the space of actions: the same object for every agent, one random generator included."""
-        self._check_agent(agent)
-        return self.action_spaces[agent]
+        return self.action_spaces[one_of("agent", agent, self.possible_agents)]
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
@@ -277,18 +274,18 @@ class TerritorialEnv(WritableArrays, ParallelEnv):  # type: ignore[misc]  # Pett
         if self.game.state.alive[0, self._seat[agent]]:
             self._check(agent, action)
 
-    def action_masks(self) -> dict[AgentID, npt.NDArray[np.int8]]:
+    def action_masks(self) -> dict[AgentID, Ints8]:
         """Return the mask of every agent in ``agents`` as one flat array, that of both parts end to end."""
         self.game.need_reset()
         return _dict(self.agents, self._masks())
 
-    def state(self) -> npt.NDArray[np.float32]:
+    def state(self) -> Floats32:
         """Return the whole game as new float32 (S,), by seat numbers: the same for all agents."""
         self.game.need_reset()
         tables = self.game.observations
         return self._decoder.state(tables.players[0], tables.borders[0], tables.globals[0])
 
-    def render(self) -> npt.NDArray[np.uint8] | str | None:
+    def render(self) -> Bytes | str | None:
         """Return a picture of board and standings, or text, or show it: see ``render_mode``."""
         return self.vec.render()
 
@@ -299,7 +296,7 @@ class TerritorialEnv(WritableArrays, ParallelEnv):  # type: ignore[misc]  # Pett
     # ---- within -----------------------------------------------------------------------------------
 
     def _look(
-        self, parts: npt.NDArray[np.float32], launches: Launches | None
+        self, parts: Floats32, launches: Launches | None
     ) -> tuple[dict[AgentID, Observation], dict[AgentID, Info]]:
         """Return observations and infos of ``agents``, of arrays that were made for this step alone.
 
@@ -325,7 +322,7 @@ class TerritorialEnv(WritableArrays, ParallelEnv):  # type: ignore[misc]  # Pett
         observations = _rows(len(self.agents), of_all, seen)
         return _dict(self.agents, observations), _dict(self.agents, infos)
 
-    def _masks(self) -> npt.NDArray[np.int8]:
+    def _masks(self) -> Ints8:
         """Return the flat masks of ``agents``, new int8 (N, M)."""
         return self.vec.masks_of(self.game.observations, *self._places)
 
@@ -377,10 +374,6 @@ class TerritorialEnv(WritableArrays, ParallelEnv):  # type: ignore[misc]  # Pett
     def _check(self, agent: AgentID, action: Any) -> None:
         if not self.vec.format.takes(action):
             raise ValueError(f"the action of {agent!r} is {action!r}; it must be {self.vec.format.wanted}")
-
-    def _check_agent(self, agent: AgentID) -> None:
-        if agent not in self._seat:
-            raise ValueError(f"there is no agent {agent!r}; there are {', '.join(self.possible_agents)}")
 
 
 def _dict(agents: Iterable[AgentID], values: Iterable[Any]) -> dict[AgentID, Any]:

@@ -4,15 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from gymnasium import spaces
 
-from territorial.typing import Arrays
+from territorial.typing import Array, Arrays, Floats32
 
 KEYS = "observation", "observations"
 """The keys of an observation that may be the only one."""
 
-Observation = Arrays | npt.NDArray[Any]
+Observation = Arrays | Array
 """What an agent sees: arrays by their keys, or the array itself where there is one only."""
 
 
@@ -34,7 +33,7 @@ def of_masks(space: spaces.Space[Any], dtype: type[np.int8 | np.float32]) -> spa
     return spaces.Box(0, 1, space.shape, dtype)
 
 
-def from_zero_to(high: npt.NDArray[np.float32]) -> spaces.Box:
+def from_zero_to(high: Floats32) -> spaces.Box:
     """Return the space of float32 arrays from 0 to ``high``, a bound for each number."""
     return shortened(spaces.Box(np.zeros_like(high), high, dtype=np.float32))
 
@@ -45,6 +44,6 @@ def shortened(box: spaces.Box) -> spaces.Box:
     return box
 
 
-def _range_of(numbers: npt.NDArray[Any]) -> str:
+def _range_of(numbers: Array) -> str:
     low, high = numbers.min(), numbers.max()
     return str(low) if low == high else f"{low}..{high}"

@@ -189,7 +189,6 @@ class TerritorialVec(WritableArrays):
         self.single_observation_space = space_of(self.spaces | masks)
         """Of what one agent sees, the shared arrays included."""
         self._only_key = only_key(self.spaces | masks)
-        self._mask_dtype = self.options.mask_dtype
         self.single_action_space = self.format.space
         self.shared_keys = self._form.shared
         """The keys of observations that are there once a game."""
@@ -472,7 +471,7 @@ class TerritorialVec(WritableArrays):
         own = self._form.per_agent(seen, of, seats)
         if self.options.action_mask == "obs":
             masks = self.masks_of(seen, of, seats, None if games is not None else self._mask_memory)
-            own["action_mask"] = masks.astype(self._mask_dtype, copy=False)
+            own["action_mask"] = masks.astype(self.options.mask_dtype, copy=False)
         by_game = {key: array.reshape(-1, self.num_agents, *array.shape[1:]) for key, array in own.items()}
         shown = self._form.per_game(seen, self._terrain, games, copies) | by_game
         return shown if self._only_key is None else shown[self._only_key]
@@ -480,8 +479,7 @@ class TerritorialVec(WritableArrays):
     def _info(self, played: StepOutcome) -> Info:
         """Return the info of all games."""
         info = self.numbers(self.agent_seats)
-        for i, name in enumerate(self.reward_names):
-            info[name] = played.parts[:, i]
+        info |= zip(self.reward_names, played.parts.swapaxes(0, 1), strict=True)
         for name in ("is_over", "was_reset", "final_obs", "final_info"):
             info[name] = getattr(played, name)
         if played.launches is not None:
@@ -512,8 +510,7 @@ class TerritorialVec(WritableArrays):
                 return bad
             numbers = self.format.aimed(flat, self._candidates(self._of, self.agent_seats.ravel()).targets)
             numbers = numbers.reshape(self.num_envs, self.num_agents, -1)
-        found: int = write_choices(numbers, self.game.blocks.players, self.agent_seats, self.game.actions)
-        return found
+        return write_choices(numbers, self.game.blocks.players, self.agent_seats, self.game.actions)
 
     def _candidates(self, games: Ints, seats: Ints) -> PairCandidates:
         return self.game.pair_observer.candidates(games, seats, self.options.pair_rows(self.config))

@@ -6,7 +6,6 @@ import mmap
 import os
 import sys
 import weakref
-from collections.abc import Iterable
 from typing import IO, Any, Self
 
 import numpy as np
@@ -66,11 +65,6 @@ def writable(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     From protocol 5 on, numpy unpickles arrays without a copy, and buffers out of band belong to the sender.
     """
     return array if array.flags.writeable and array.flags.aligned else array.copy()
-
-
-def all_writable(arrays: Iterable[npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
-    """Return each of ``arrays`` as :func:`writable` does."""
-    return [writable(array) for array in arrays]
 
 
 class WritableArrays:

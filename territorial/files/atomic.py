@@ -114,10 +114,10 @@ def check_folder(folder: Path) -> None:
 _numbers = count()
 
 
-def write_file(path: str | os.PathLike[str], data: bytes) -> None:
-    """Put ``data`` into a file, as :func:`draft_of` does."""
-    with draft_of(path) as draft:
-        draft.write_bytes(data)
+def write_file(path: str | os.PathLike[str], data: bytes | Iterable[bytes | memoryview]) -> None:
+    """Put ``data``, which may come piece by piece, into a file, as :func:`draft_of` does."""
+    with draft_of(path) as draft, open(draft, "wb") as file:
+        file.writelines([data] if isinstance(data, bytes) else data)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from io import BufferedReader
 from itertools import count
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 
-from territorial.config.validation import shown
+from territorial.config.validation import check_type, shown
 
 Kind = TypeVar("Kind")
 
@@ -107,8 +107,7 @@ def check_size(text: bytes, bounds: Bounds) -> None:
 
 def check_fields(what: str, values: Any, needed: Collection[str], optional: Collection[str] = ()) -> None:
     """Raise TypeError for a value without names, ValueError unless it has exactly the needed ones."""
-    if not isinstance(values, Mapping):
-        raise TypeError(f"{what} is {shown(values)}; it must be a mapping of fields")
+    check_type(what, values, Mapping, "a mapping of fields")
     wanted = sorted({*needed, *optional})
     if wrong := [name for name in sorted(needed) if name not in values]:
         raise ValueError(f"{what} has no {wrong[0]!r}; it must have the fields {', '.join(wanted)}")

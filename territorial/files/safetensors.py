@@ -26,7 +26,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from territorial.config.validation import is_whole_number, shown
+from territorial.config.validation import is_whole_number, one_of, shown
 from territorial.files.arrays import loaded, mapped
 from territorial.files.bounded import Bounds, check_size, parse_object
 from territorial.typing import Array
@@ -124,8 +124,7 @@ def pieces(
 def _dtype_name(name: str, array: Array, given: str | None) -> str:
     """Return the format's name of the dtype of ``array``."""
     if given is not None:
-        if given not in NUMPY_DTYPES:
-            raise ValueError(f"dtypes[{name!r}] is {given!r}; it must be one of {', '.join(NUMPY_DTYPES)}")
+        one_of(f"dtypes[{name!r}]", given, NUMPY_DTYPES)
         if np.dtype(NUMPY_DTYPES[given]) not in (array.dtype, array.dtype.newbyteorder("<")):
             raise ValueError(
                 f"dtypes[{name!r}] is {given!r}, so the array must be of {np.dtype(NUMPY_DTYPES[given])}; "

@@ -7,20 +7,19 @@ has a map of its own (``num_maps=0``). Which map it is depends on the configurat
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from territorial.config import GameConfig
 from territorial.config.draws import random_words
 from territorial.config.land_mask import LandMask
 from territorial.config.map_mix import entries_of
 from territorial.config.map_names import KINDS, MapName, Terrain
-from territorial.config.validation import whole_number
+from territorial.config.validation import check_type, whole_number
 from territorial.constants import LARGEST_SEED, STREAM_MAP
 from territorial.maps.generate import generate
 from territorial.maps.lands import land
 from territorial.maps.regions import check_connected
 from territorial.maps.starts import capacity
-from territorial.typing import Ints
+from territorial.typing import Bytes, Ints
 
 MAX_ATTEMPTS = 16
 """Maps that are generated for one game until one has room for all spawns; the last resort is open land."""
@@ -35,26 +34,21 @@ class Ground(NamedTuple):
     land: LandMask
     blocked: Terrain
     """What its blocked cells are."""
-    terrain: npt.NDArray[np.uint8]
+    terrain: Bytes
     """(2, H, ceil(W/8)), read-only: bit planes of the blocked cells, and of those of them that are water."""
 
 
-class Grounds(NamedTuple):
-    """The maps of a configuration with ``num_maps`` from 1."""
+def make_grounds(config: GameConfig) -> tuple[list[Ground], Ints]:
+    """Return all maps of ``config``, with ``num_maps`` from 1; see :func:`make_maps` for errors.
 
-    grounds: list[Ground]
-    picks: Ints
-    """Numbers of grounds, each as often as its weight asks for; a game draws one of these."""
-
-
-def make_grounds(config: GameConfig) -> Grounds:
-    """Return all maps of ``config`` and how games draw them; see :func:`make_maps` for errors."""
+    A game draws one of the numbers that come second: those of maps, each as often as its weight asks for.
+    """
     grounds, picks = list[Ground](), list[Ints]()
     for one, weight in entries_of(config.map):
         variants = config.num_maps if _is_generated(one) else 1
         picks.append(np.tile(len(grounds) + np.arange(config.num_maps) % variants, weight))
         grounds += [_checked_ground(config, one, (config.map_seed + i) % 2**64) for i in range(variants)]
-    return Grounds(grounds, np.concatenate(picks))
+    return grounds, np.concatenate(picks)
 
 
 def make_maps(config: GameConfig) -> list[LandMask]:
@@ -64,13 +58,13 @@ def make_maps(config: GameConfig) -> list[LandMask]:
     then those of the second ... Raises ValueError if a custom map is not one 4-connected region, if the
     spawns of all players do not fit on every map, or if ``num_maps`` is 0.
     """
-    _check_config(config)
+    check_type("config", config, GameConfig, "a territorial.GameConfig")
     if config.num_maps == 0:
         raise ValueError(
             "num_maps is 0, so each game has its own map and there is no bank of maps; "
             "territorial.maps.map_of(config, seed) is the map of one game"
         )
-    return [ground.land for ground in make_grounds(config).grounds]
+    return [ground.land for ground in make_grounds(config)[0]]
 
 
 def map_of(config: GameConfig, seed: int) -> LandMask:
@@ -78,7 +72,7 @@ def map_of(config: GameConfig, seed: int) -> LandMask:
 
     Raises ValueError if a custom map is not one 4-connected region, or has no room for all spawns.
     """
-    _check_config(config)
+    check_type("config", config, GameConfig, "a territorial.GameConfig")
     return ground_of(config, whole_number("seed", seed, 0, LARGEST_SEED)).land
 
 
@@ -91,7 +85,7 @@ def ground_of(config: GameConfig, seed: int) -> Ground:
 
 
 def _picked(config: GameConfig, word: int) -> tuple[MapName | LandMask, int]:
-    """Return which map a random word picks, and which variant of it: as ``Grounds.picks`` would."""
+    """Return which map a random word picks, and which variant of it: as ``make_grounds`` would."""
     entries = entries_of(config.map)
     variants = max(1, config.num_maps)
     every = [one for one, weight in entries for _ in range(weight)]
@@ -158,8 +152,3 @@ def _is_generated(one: MapName | LandMask) -> bool:
 def _draw(seed: int, tick: int, index: int) -> int:
     """Return H(seed, STREAM_MAP, tick, index) of the rules."""
     return int(random_words(seed, STREAM_MAP, tick, np.array([index], np.uint64))[0])
-
-
-def _check_config(config: GameConfig) -> None:
-    if not isinstance(config, GameConfig):
-        raise TypeError(f"config is {config!r}; it must be a territorial.GameConfig")

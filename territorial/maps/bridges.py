@@ -96,8 +96,7 @@ def _order(bridges: Bridges, map_width: int, at_random: bool) -> Ints:
 
 def _squared_lengths(ends: Ints, map_width: int) -> Ints:
     rows, columns = np.divmod(ends, map_width)
-    squares: Ints = np.diff(rows)[:, 0] ** 2 + np.diff(columns)[:, 0] ** 2
-    return squares
+    return np.diff(rows)[:, 0] ** 2 + np.diff(columns)[:, 0] ** 2
 
 
 def _nearest_coast(land: Land) -> Ints:

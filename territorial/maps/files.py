@@ -14,8 +14,9 @@ from territorial.config.land_mask import LandMask, check_is_mask
 from territorial.config.validation import one_of, whole_number
 from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE
 from territorial.files.atomic import write_file
+from territorial.files.bounded import read_file
 from territorial.files.png import SIGNATURE, PngError, png_file, read_png
-from territorial.maps.regions import keep_largest, label_regions
+from territorial.maps.regions import label_regions, largest_region
 from territorial.maps.starts import capacity
 
 MAX_FILE_BYTES = 16 * 2**20
@@ -52,10 +53,9 @@ def load(
     if num_players is not None:
         num_players = whole_number("num_players", num_players, MIN_PLAYERS, MAX_PLAYERS)
     one_of("unreachable", unreachable, ("refuse", "block"))
-    with open(path, "rb") as file:
-        data = file.read(MAX_FILE_BYTES + 1)
     try:
-        mask = _checked_regions(LandMask.from_array(_parse(data, threshold)), unreachable)
+        land = _parse(read_file(path, MAX_FILE_BYTES), threshold)
+        mask = _checked_regions(LandMask.from_array(land), unreachable)
         if num_players is not None and capacity(mask, enough=num_players) < num_players:
             raise ValueError(
                 f"num_players is {num_players}, but only {capacity(mask)} spawns fit on its "
@@ -69,9 +69,7 @@ def load(
 def save(mask: LandMask, path: str | os.PathLike[str]) -> None:
     """Write a map to a file that :func:`load` reads: ``path`` ends in .png, .npy or .txt."""
     check_is_mask("mask", mask)
-    suffix = Path(path).suffix.lower()
-    if suffix not in SUFFIXES:
-        raise ValueError(f"path is {os.fspath(path)!r}; it must end in one of {', '.join(SUFFIXES)}")
+    suffix = one_of(f"the suffix of {os.fspath(path)!r}", Path(path).suffix.lower(), SUFFIXES)
     write_file(path, _FORMATS[suffix](mask.to_array()))
 
 
@@ -93,8 +91,6 @@ SUFFIXES = tuple(_FORMATS)
 
 def _parse(data: bytes, threshold: int | None) -> npt.NDArray[np.generic]:
     """Return the (height, width) array in ``data``, its values not yet checked."""
-    if len(data) > MAX_FILE_BYTES:
-        raise ValueError(f"it has more than {MAX_FILE_BYTES:,} bytes, more than any map needs")
     if data.startswith(SIGNATURE):
         return _land_of_picture(data, threshold)
     if threshold is not None:
@@ -169,15 +165,11 @@ def _read_drawing(data: bytes) -> npt.NDArray[np.bool_]:
 
 def _checked_regions(mask: LandMask, unreachable: Unreachable) -> LandMask:
     """Return ``mask`` if its land is one region, or else the rest of it; ValueError to refuse it."""
+    kept = largest_region(mask)
+    if kept == mask or unreachable == "block":
+        return kept
     land = mask.to_array()
-    if not land.any():
-        raise ValueError("it has no land; a game needs one 4-connected region of it")
-    kept = keep_largest(land)
-    lost = land & ~kept
-    if not lost.any():
-        return mask
-    if unreachable == "block":
-        return LandMask.from_array(kept)
+    lost = land & ~kept.to_array()
     row, column = divmod(int(lost.argmax()), mask.width)
     raise ValueError(
         f"{int(lost.sum()):,} of {int(land.sum()):,} land cells cannot be reached: there are "

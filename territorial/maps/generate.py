@@ -9,6 +9,7 @@ brush. A map that does not come out well is drawn again from other noise; the la
 """
 
 from collections.abc import Callable, Mapping
+from itertools import product
 from math import isqrt
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from territorial.config.land_mask import LandMask
 from territorial.config.map_names import KINDS, MapName, check_symmetry, parse_map_name
-from territorial.config.validation import whole_number
+from territorial.config.validation import check_type, whole_number
 from territorial.constants import LARGEST_SEED, MAX_SIDE, MIN_SIDE
 from territorial.maps.bridges import join
 from territorial.maps.noise import NOISE_UNIT, Heights, draw, fractal_noise, layer_words
@@ -41,18 +42,12 @@ def spacing_of(height: int, width: int, count: int) -> int:
 class Pieces(NamedTuple):
     """A map of H x W cells that was cut into N pieces."""
 
-    owner: Ints
-    """(H, W) number of the piece that a cell is part of; a piece whose borders wind much may fall apart."""
-    nearest: Heights
-    """(H, W) squared distance to the centre of that piece."""
-    rows: Heights
-    """(H, W) where a cell lies for measuring distances, in 16ths of a cell; noise makes borders wind."""
-    columns: Heights
-    """(H, W) the same for columns."""
-    centres: Heights
-    """(N, 2) rows and columns."""
-    windows: list[tuple[slice, slice]]
-    """Where the cells of a piece and of its neighbours may lie, for each piece."""
+    owner: Ints  # (H, W) piece that a cell is part of; one whose borders wind much may fall apart
+    nearest: Heights  # (H, W) squared distance to the centre of that piece
+    rows: Heights  # (H, W) where a cell lies for measuring distances, in 16ths; noise makes borders wind
+    columns: Heights  # (H, W) the same for columns
+    centres: Heights  # (N, 2) rows and columns
+    windows: list[tuple[slice, slice]]  # where the cells of a piece and of its neighbours may lie, for each
 
 
 def cut(height: int, width: int, count: int, seed: int, layer: int, wind: int) -> Pieces:
@@ -98,8 +93,7 @@ def from_edge(pieces: Pieces) -> Heights:
     height, width = pieces.owner.shape
     from_rows = np.minimum(pieces.rows, UNIT * (height - 1) - pieces.rows)
     from_columns = np.minimum(pieces.columns, UNIT * (width - 1) - pieces.columns)
-    edge: Heights = np.minimum(from_rows, from_columns)
-    return edge
+    return np.minimum(from_rows, from_columns)
 
 
 def walls(owner: Ints, thickness: int) -> Land:
@@ -157,8 +151,7 @@ def _window(point: list[int], reach: int, height: int, width: int) -> tuple[slic
 
 
 def _squared_distance(rows: Heights, columns: Heights, point: Heights) -> Heights:
-    squares: Heights = (rows - point[0]) ** 2 + (columns - point[1]) ** 2
-    return squares
+    return (rows - point[0]) ** 2 + (columns - point[1]) ** 2
 
 
 MAX_ATTEMPTS = 16
@@ -176,8 +169,7 @@ def generate(kind: str, height: int, width: int, seed: int, *, connected: bool =
     archipelago that cannot be reached. Raises ValueError for an unknown kind or option, or a size or seed
     out of range, and TypeError for other types.
     """
-    if not isinstance(kind, str):
-        raise TypeError(f"map kind is {kind!r}; it must be one of {', '.join(GENERATORS)}")
+    check_type("map kind", kind, str, f"one of {', '.join(GENERATORS)}")
     name = parse_map_name(kind, KINDS, "map kind")
     height = whole_number("map height", height, MIN_SIDE, MAX_SIDE)
     width = whole_number("map width", width, MIN_SIDE, MAX_SIDE)
@@ -377,8 +369,7 @@ def _islands_score(pieces: Pieces, spacing: int, seed: int, layer: int) -> Heigh
 def _block_lowest(score: Heights, percent: int) -> Land:
     """Block the ``percent`` of cells with the lowest score; ties with the last one stay land."""
     rank = score.size * percent // 100
-    land: Land = score >= np.partition(score.ravel(), rank)[rank]
-    return land
+    return score >= np.partition(score.ravel(), rank)[rank]
 
 
 def _smooth(land: Land) -> Land:
@@ -403,18 +394,8 @@ def _opening(cells: Land, brush: int, outside: bool) -> Land:
 
     ``outside`` says whether the cells beyond the map count as being in it.
     """
-    margin = brush - 1
-    padded = np.pad(cells, margin, constant_values=outside)
-    for axis in (0, 1):
-        padded = _slide(np.logical_and, padded, brush, axis)
-    for axis in (0, 1):
-        padded = _slide(np.logical_or, padded, brush, axis)
+    padded = np.pad(cells, brush - 1, constant_values=outside)
+    for combine, axis in product((np.logical_and, np.logical_or), (0, 1)):
+        size = padded.shape[axis] - brush + 1  # of what every ``brush`` neighbours combine to
+        padded = combine.reduce([padded.take(range(i, i + size), axis) for i in range(brush)])
     return padded
-
-
-def _slide(combine: np.ufunc, cells: Land, brush: int, axis: int) -> Land:
-    """Combine every ``brush`` neighbours along an axis, which gets ``brush`` - 1 shorter."""
-    size = cells.shape[axis] - brush + 1
-    parts = [cells.take(range(i, i + size), axis) for i in range(brush)]
-    result: Land = combine.reduce(parts)
-    return result

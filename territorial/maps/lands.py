@@ -7,7 +7,7 @@ import numpy as np
 
 from territorial.config.land_mask import LandMask
 from territorial.config.map_names import LANDS, parse_map_name
-from territorial.config.validation import whole_number
+from territorial.config.validation import check_type, whole_number
 from territorial.constants import MAX_SIDE, MIN_SIDE
 from territorial.files.png import read_png
 from territorial.maps.bridges import join
@@ -20,8 +20,7 @@ def resized(cells: Land, height: int, width: int) -> Land:
     if cells.shape == (height, width):
         return cells
     covered = _overlaps(height, cells.shape[0]) @ cells.astype(np.int64) @ _overlaps(width, cells.shape[1]).T
-    is_land: Land = 2 * covered >= cells.size
-    return is_land
+    return 2 * covered >= cells.size
 
 
 def _overlaps(new: int, old: int) -> Ints:
@@ -30,9 +29,7 @@ def _overlaps(new: int, old: int) -> Ints:
     The unit is 1 / (new * old) of the line, so a new part is ``old`` units long.
     """
     first, begin = np.arange(new)[:, None] * old, np.arange(old)[None, :] * new
-    overlap: Ints
-    overlap = np.clip(np.minimum(first + old, begin + new) - np.maximum(first, begin), 0, None)
-    return overlap
+    return np.clip(np.minimum(first + old, begin + new) - np.maximum(first, begin), 0, None)
 
 
 LAND_SIDE = 256
@@ -50,8 +47,7 @@ def land(name: str, height: int = LAND_SIDE, width: int = LAND_SIDE, *, connecte
     ``connected=False`` gives all of it, bridges or not. Sizes other than 256 x 256 are made from that:
     a cell is land if half of it is. Raises ValueError for an unknown name or option, or a size out of range.
     """
-    if not isinstance(name, str):
-        raise TypeError(f"land is {name!r}; it must be one of {', '.join(LANDS)}")
+    check_type("land", name, str, f"one of {', '.join(LANDS)}")
     parsed = parse_map_name(name, LANDS, "land")
     height = whole_number("map height", height, MIN_SIDE, MAX_SIDE)
     width = whole_number("map width", width, MIN_SIDE, MAX_SIDE)

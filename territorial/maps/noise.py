@@ -54,8 +54,7 @@ def value_noise(height: int, width: int, seed: int, layer: int, spacing: int) ->
     rows: Heights = (lattice[:, column] << _BLEND_BITS) + step[:, column] * column_weight  # below 2**28
     row_step: Heights = rows[1:] - rows[:-1]
     total: Heights = (rows[row] << _BLEND_BITS) + row_step[row] * row_weight[:, None]  # below 2**40
-    noise: Heights = total >> (2 * _BLEND_BITS)
-    return noise
+    return total >> (2 * _BLEND_BITS)
 
 
 def fractal_noise(height: int, width: int, seed: int, layer: int, spacing: int, finest: int) -> Heights:
@@ -69,5 +68,4 @@ def fractal_noise(height: int, width: int, seed: int, layer: int, spacing: int, 
     for octave in range(octaves):
         noise = value_noise(height, width, seed, layer + octave, max(1, spacing >> octave))
         total += noise << (octaves - 1 - octave)
-    mean: Heights = total // (2**octaves - 1)
-    return mean
+    return total // (2**octaves - 1)

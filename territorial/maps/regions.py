@@ -5,12 +5,11 @@ one numpy operation over all of them, so no compiled code is needed.
 """
 
 import numpy as np
-import numpy.typing as npt
 
 from territorial.config.land_mask import LandMask, check_is_mask
-from territorial.typing import Ints
+from territorial.typing import Bools, Ints
 
-Land = npt.NDArray[np.bool_]
+Land = Bools
 
 
 def label_regions(land: Land) -> Ints:
@@ -65,8 +64,7 @@ def keep_largest(land: Land) -> Land:
     labels = label_regions(land)
     sizes = np.bincount(labels.ravel())
     sizes[0] = 0  # blocked cells are no region
-    kept: Land = (labels == np.argmax(sizes)) & land
-    return kept
+    return (labels == np.argmax(sizes)) & land
 
 
 def drop_small(cells: Land, min_cells: int) -> Land:
@@ -74,8 +72,7 @@ def drop_small(cells: Land, min_cells: int) -> Land:
     labels = label_regions(cells)
     is_kept = np.bincount(labels.ravel()) >= min_cells
     is_kept[0] = False  # label 0 is everything that is not in ``cells``
-    kept: Land = is_kept[labels]
-    return kept
+    return is_kept[labels]
 
 
 def largest_region(mask: LandMask) -> LandMask:

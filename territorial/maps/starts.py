@@ -5,7 +5,6 @@ symmetric start is a position of the game, laid out by ``VecGame.set_position``,
 """
 
 import numpy as np
-import numpy.typing as npt
 
 from territorial.config.draws import random_words
 from territorial.config.land_mask import LandMask, check_is_mask
@@ -23,7 +22,7 @@ from territorial.constants import (
 )
 from territorial.maps.regions import Land
 from territorial.maps.symmetry import images, is_symmetric
-from territorial.typing import Ints
+from territorial.typing import Bools, Bytes, Ints
 
 _ENDS = (0, SPAWN_SIDE - 1)
 SPAWN_SHAPE = tuple(
@@ -61,7 +60,7 @@ def capacity(land: LandMask, enough: int | None = None) -> int:
     return count
 
 
-def anchors_on(cells: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def anchors_on(cells: Bools) -> Bools:
     """Return where a spawn can be anchored so that all its cells are in ``cells``; both bool (H, W)."""
     height, width = cells.shape[0] - SPAWN_SIDE + 1, cells.shape[1] - SPAWN_SIDE + 1
     fits = np.zeros_like(cells)
@@ -75,7 +74,7 @@ _SPACING_PERCENT = 70
 """Of sqrt(land cells / players), as ``GameConfig.spawn_spacing_percent`` is by default."""
 
 
-def symmetric_start(mask: LandMask, symmetry: str, num_players: int, seed: int = 0) -> npt.NDArray[np.uint8]:
+def symmetric_start(mask: LandMask, symmetry: str, num_players: int, seed: int = 0) -> Bytes:
     """Return owner codes, uint8 (H, W), of a start that looks the same to several seats each.
 
     Seats 1 and 2 (or 1 to 4, where the symmetry has four images) have spawns that are images of each other,

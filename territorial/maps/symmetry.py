@@ -45,8 +45,7 @@ def symmetrized(land: Land, symmetry: str, bridge_width: int, seed: int, layer: 
     for start, end in plan_bridges(whole, 0, seed, layer):
         draw_line(bridges, start, end, bridge_width)
     built = np.logical_or.reduce([bridges.ravel()[image] for image in all_images])
-    joined: Land = whole | built.reshape(land.shape)
-    return joined
+    return whole | built.reshape(land.shape)
 
 
 def symmetrize(mask: LandMask, symmetry: str, bridge_width: int = 3) -> LandMask:

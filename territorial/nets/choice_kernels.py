@@ -1,7 +1,5 @@
 """Samples actions from logits on the processor, in one pass."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

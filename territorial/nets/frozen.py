@@ -139,8 +139,7 @@ class FrozenPolicies:
 
         They are what ``probabilities`` of the networks returns. Raises the errors of :meth:`act`.
         """
-        found: Tensor = self._of_rows(names, seen, lambda network, logits, _: network.probabilities(logits))
-        return found
+        return self._of_rows(names, seen, lambda network, logits, _: network.probabilities(logits))
 
     def _of_rows(
         self, names: Sequence[str], seen: Any, make: Callable[[FrozenNetwork, Tensor, Tensor], Any]

@@ -1,7 +1,5 @@
 """Snapshots as players of this game's seats: on boards or on pairs, many in one pass."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -217,8 +215,7 @@ class FrozenSeats(FrozenPolicies):
         """
         if numbers is None:
             numbers = torch.rand((len(names), 2), dtype=torch.float64, device=seen["action_mask"].device)
-        actions: Tensor = super().act(names, seen, numbers)
-        return actions
+        return super().act(names, seen, numbers)
 
 
 def _sizes(

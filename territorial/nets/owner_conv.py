@@ -1,7 +1,5 @@
 """A first convolution that reads owner codes instead of one-hot planes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from territorial.config.validation import is_whole_number
+from territorial.config.validation import is_whole_number, whole_number
 from territorial.decode.boards import onehot_shape
 from territorial.decode.recorded import is_transformed
 from territorial.jit.decorators import kernel
@@ -18,13 +16,14 @@ from territorial.observation.layout import ObsLayout
 
 
 @kernel
-def add_weights(sums: Any, codes: Any, table: Any, down: int, across: int) -> None:
-    """Add the weights that its cells look up to every output cell.
+def look_up(is_backward: bool, sums: Any, codes: Any, table: Any, down: int, across: int) -> None:
+    """Add the weights that its cells look up to every output cell; or its gradient to these weights.
 
     Args:
-        sums: float32 or float64 (N, output rows, output columns, channels), added to.
+        is_backward: whether ``sums`` are added to ``table``.
+        sums: float32 or float64 (N, output rows, output columns, channels), added to, or gradients.
         codes: uint8 (N, F, rows, columns).
-        table: of the same type (F, kernel rows, kernel columns, codes, channels).
+        table: of the same type (F, kernel rows, kernel columns, codes, channels), weights, or added to.
         down: the stride between rows.
         across: the stride between columns.
 
@@ -37,32 +36,13 @@ def add_weights(sums: Any, codes: Any, table: Any, down: int, across: int) -> No
                     for j in range(sums.shape[2]):
                         for c in range(kernel_columns):
                             code = codes[n, f, i * down + r, j * across + c]
-                            for k in range(channels):
-                                sums[n, i, j, k] += table[f, r, c, code, k]
-
-
-@kernel
-def add_gradients(total: Any, codes: Any, gradients: Any, down: int, across: int) -> None:
-    """Add every output cell's gradient to the weights that its cells looked up.
-
-    Args:
-        total: float32 (F, kernel rows, kernel columns, codes, channels), added to.
-        codes: uint8 (N, F, rows, columns).
-        gradients: float32 (N, output rows, output columns, channels).
-        down: the stride between rows.
-        across: the stride between columns.
-
-    """
-    frames, kernel_rows, kernel_columns, _, channels = total.shape
-    for n in range(gradients.shape[0]):
-        for f in range(frames):
-            for i in range(gradients.shape[1]):
-                for r in range(kernel_rows):
-                    for j in range(gradients.shape[2]):
-                        for c in range(kernel_columns):
-                            code = codes[n, f, i * down + r, j * across + c]
-                            for k in range(channels):
-                                total[f, r, c, code, k] += gradients[n, i, j, k]
+                            weights, cell = table[f, r, c, code], sums[n, i, j]
+                            if is_backward:
+                                for k in range(channels):
+                                    weights[k] += cell[k]
+                            else:
+                                for k in range(channels):
+                                    cell[k] += weights[k]
 
 
 Pair = tuple[int, int]
@@ -102,14 +82,12 @@ class OwnerConv2d(nn.Module):
         super().__init__()
         if not isinstance(layout, ObsLayout) or layout.frames == 0:
             raise ValueError(f"layout is {layout!r}; it must be an ObsLayout with at least one frame")
-        if chunk < 1:
-            raise ValueError(f"chunk is {chunk}; it must be at least 1")
         self.layout = layout
         self.out_channels = out_channels
         self.kernel_size = _pair("kernel_size", kernel_size, 1)
         self.stride = _pair("stride", stride, 1)
         self.padding = _pair("padding", padding, 0)
-        self.chunk = chunk
+        self.chunk = whole_number("chunk", chunk, 1)
         like = nn.Conv2d(  # begins with the weights that a convolution begins with
             onehot_shape(layout)[0], out_channels, self.kernel_size, bias=bias, device=device, dtype=dtype
         )
@@ -167,8 +145,7 @@ class _SumOfWeights(torch.autograd.Function):
     def forward(ctx: Any, weight: Tensor, codes: Tensor, stride: Pair, chunk: int) -> Tensor:
         ctx.save_for_backward(codes)
         ctx.shape, ctx.dtype, ctx.stride, ctx.chunk = weight.shape, weight.dtype, stride, chunk
-        summed: Tensor = _owner_sums(codes, _table(weight, codes.shape[1]).contiguous(), stride, chunk)
-        return summed
+        return _owner_sums(codes, _table(weight, codes.shape[1]).contiguous(), stride, chunk)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
@@ -202,7 +179,7 @@ def sums_on_cpu(codes: Tensor, table: Tensor, stride: Sequence[int], chunk: int)
     if table.dtype not in (torch.float32, torch.float64):
         return sums_by_embedding(codes, table, stride, chunk)
     sums = _room_for_sums(codes, table, stride, chunk).zero_()
-    add_weights(sums.numpy(), codes.contiguous().numpy(), table.numpy(), *stride)
+    look_up(False, sums.numpy(), codes.contiguous().numpy(), table.numpy(), *stride)
     return sums
 
 
@@ -229,7 +206,7 @@ def gradients_on_cpu(
 ) -> Tensor:
     """Return the same by a kernel that reads codes and gradients in the order in which they lie."""
     total = _room(codes, gradients, num_codes, kernel, stride, chunk).zero_()
-    add_gradients(total.numpy(), codes.contiguous().numpy(), gradients.numpy(), *stride)
+    look_up(True, gradients.numpy(), codes.contiguous().numpy(), total.numpy(), *stride)
     return total
 
 

@@ -1,7 +1,5 @@
 """Exports a trained ``PairPolicy`` to whole numbers, by calibration."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,10 +33,9 @@ from territorial.constants import NUM_CANDIDATES, NUM_FRACTIONS
 from territorial.engine.seats import LINEUPS
 from territorial.engine.vec_game import VecGame
 from territorial.nets.pair_network import PairNetwork
-from territorial.observation.pair_columns import OWN, PAIRS, UNIT, column
+from territorial.observation.pair_columns import OF_PAIR, OWN, PAIRS, UNIT
 from territorial.typing import Array
 
-THERE, LEGAL = column(PAIRS, "there"), column(PAIRS, "legal")
 GAMES = (
     (GameConfig(), LINEUPS["mixed-2"].seats, 4),
     (GameConfig(height=96, width=96, num_players=12), tuple(ALIASES)[:12], 4),
@@ -59,10 +56,8 @@ def calibration_rows(seed: int = 0, *, num_candidates: int = NUM_CANDIDATES) -> 
         num_candidates: rows of ``pairs``, 1 to 64; default 8.
 
     """
-    found: list[tuple[np.ndarray, np.ndarray]] = []
-    for config, seats, count in GAMES:
-        found += _states_of(_games(config, seats, count, seed), num_candidates)
-    return _joined(found)
+    games = (_games(config, seats, count, seed) for config, seats, count in GAMES)
+    return _joined([seen for game in games for seen in _states_of(game, num_candidates)])
 
 
 def rows_of_config(config: GameConfig, num_candidates: int) -> Rows:
@@ -84,7 +79,7 @@ def _games(config: GameConfig, seats: Sequence[str], count: int, seed: int) -> V
 
 def _joined(found: Sequence[tuple[np.ndarray, np.ndarray]]) -> Rows:
     own, pairs = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return Rows(own, pairs, (pairs[:, :, THERE] > 0).sum(1))
+    return Rows(own, pairs, (pairs[:, :, OF_PAIR.there] > 0).sum(1))
 
 
 def _states_of(game: VecGame, num_candidates: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -318,7 +313,7 @@ def _largest_activations(policy: PairNetwork, rows: Rows) -> dict[str, float]:
 @torch.no_grad()
 def compare(policy: PairNetwork, network: NetworkFile, rows: Rows) -> ExportReport:
     """Return the differences of ``network`` and ``policy`` in the ``rows`` with a legal launch."""
-    legal = (rows.pairs[:, :, LEGAL] > 0) & (rows.pairs[:, :, THERE] > 0)
+    legal = (rows.pairs[:, :, OF_PAIR.legal] > 0) & (rows.pairs[:, :, OF_PAIR.there] > 0)
     asked, legal = _part(rows, legal.any(1)), legal[legal.any(1)]
     if not len(legal):
         raise ExportError("the rows to calibrate on have no state in which a launch is legal; some must")

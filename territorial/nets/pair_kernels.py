@@ -5,12 +5,9 @@ at a time, whose activations stay in the cache. No row depends on those beside i
 ``examples/pairs_ppo.py`` takes 1.25 times as long: docs/training_performance.md has the measurement.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from territorial.constants import NUM_FRACTIONS
 from territorial.jit.decorators import formula, kernel, njit, routine
@@ -24,10 +21,10 @@ from territorial.jit.products import (
     turn_outputs,
 )
 from territorial.nets.choice_kernels import exponential, logarithm
-from territorial.observation.pair_columns import OWN, PAIRS, column
-from territorial.typing import Ints
+from territorial.observation.pair_columns import OF_PAIR, OWN
+from territorial.typing import Floats32, Ints
 
-NUM_OWN, THERE = len(OWN), column(PAIRS, "there")
+NUM_OWN, THERE = len(OWN), OF_PAIR.there
 LARGEST_INPUT, MASKED = np.float32(4.0), np.float32(-1e9)
 ZERO = np.float32(0)
 """Of the type of all else: arithmetic with Python's floats would be in float64."""
@@ -49,19 +46,19 @@ has none; numbers from one output to the next; how many inputs and outputs; wher
 class PairScratch(NamedTuple):
     """What some states are computed in, C candidates each; h and c are the widths of the network."""
 
-    first_rows: npt.NDArray[np.int64]  # (CHUNK + 1,) where the candidates of each state begin
-    places: npt.NDArray[np.int64]  # (CHUNK * C,) which of the C each is
-    packed: npt.NDArray[np.float32]  # biases and weights of all layers
-    columns: npt.NDArray[np.float32]  # (CHUNK * C, K)
-    hidden: npt.NDArray[np.float32]  # (CHUNK * C, h)
-    candidates: npt.NDArray[np.float32]  # (CHUNK * C, h)
-    scores: npt.NDArray[np.float32]  # (CHUNK * C, 16)
-    context: npt.NDArray[np.float32]  # (CHUNK, 35 + 2 * h)
-    first: npt.NDArray[np.float32]  # (CHUNK, c)
-    second: npt.NDArray[np.float32]  # (CHUNK, c)
-    shared: npt.NDArray[np.float32]  # (CHUNK, h)
-    last: npt.NDArray[np.float32]  # (CHUNK, 16)
-    targets: npt.NDArray[np.float32]  # (C,)
+    first_rows: Ints  # (CHUNK + 1,) where the candidates of each state begin
+    places: Ints  # (CHUNK * C,) which of the C each is
+    packed: Floats32  # biases and weights of all layers
+    columns: Floats32  # (CHUNK * C, K)
+    hidden: Floats32  # (CHUNK * C, h)
+    candidates: Floats32  # (CHUNK * C, h)
+    scores: Floats32  # (CHUNK * C, 16)
+    context: Floats32  # (CHUNK, 35 + 2 * h)
+    first: Floats32  # (CHUNK, c)
+    second: Floats32  # (CHUNK, c)
+    shared: Floats32  # (CHUNK, h)
+    last: Floats32  # (CHUNK, 16)
+    targets: Floats32  # (C,)
 
 
 def make_pair_scratch(layers: Ints, num_candidates: int) -> PairScratch:
@@ -167,8 +164,7 @@ def read_states(scratch: PairScratch, own: Any, pairs: Any) -> None:
 def find_joint(layers: Any, scratch: PairScratch, states: int) -> None:
     """Write the activations of the last hidden layers: of candidates ``hidden``, of states ``second``."""
     rows = scratch.first_rows[states]
-    begin(scratch, layers[OWN_PART], scratch.shared, states)
-    multiply(scratch, layers[OWN_PART], scratch.context, scratch.shared, states)
+    linear_layer(scratch, layers[OWN_PART], scratch.context, scratch.shared, states)
     spread(scratch, states)
     multiply(scratch, layers[CANDIDATE], scratch.columns, scratch.hidden, rows)
     activate(scratch.hidden, rows)
@@ -176,8 +172,7 @@ def find_joint(layers: Any, scratch: PairScratch, states: int) -> None:
     pool(scratch, states)
     hidden_layer(scratch, layers[CONTEXT], scratch.context, scratch.first, states)
     hidden_layer(scratch, layers[SUMMARY], scratch.first, scratch.second, states)
-    begin(scratch, layers[STATE_PART], scratch.shared, states)
-    multiply(scratch, layers[STATE_PART], scratch.second, scratch.shared, states)
+    linear_layer(scratch, layers[STATE_PART], scratch.second, scratch.shared, states)
     spread(scratch, states)
     multiply(scratch, layers[JOINT], scratch.candidates, scratch.hidden, rows)
     activate(scratch.hidden, rows)
@@ -215,24 +210,17 @@ def pool(scratch: PairScratch, states: int) -> None:
 @njit
 def hidden_layer(scratch: PairScratch, layer: Any, inputs: Any, out: Any, rows: int) -> None:
     """Write the activations of a layer."""
-    begin(scratch, layer, out, rows)
-    multiply(scratch, layer, inputs, out, rows)
+    linear_layer(scratch, layer, inputs, out, rows)
     activate(out, rows)
 
 
 @njit
-def last_layer(scratch: PairScratch, layer: Any, inputs: Any, out: Any, rows: int) -> None:
-    """Write the outputs of a layer, sixteen a row."""
-    begin(scratch, layer, out, rows)
-    multiply(scratch, layer, inputs, out, rows)
-
-
-@njit
-def begin(scratch: PairScratch, layer: Any, out: Any, rows: int) -> None:
-    """Begin the sums of a layer with its biases."""
+def linear_layer(scratch: PairScratch, layer: Any, inputs: Any, out: Any, rows: int) -> None:
+    """Write the outputs of a layer as they are, of the last ones sixteen a row."""
     for i in range(rows):
         for j in range(out.shape[1]):
             out[i, j] = scratch.packed[layer[PLACE] + j]
+    multiply(scratch, layer, inputs, out, rows)
 
 
 @njit
@@ -287,7 +275,7 @@ def write_values(scratch: PairScratch, layers: Any, values: Any) -> None:
     """Write the values of states."""
     states = len(values)
     hidden_layer(scratch, layers[VALUE], scratch.second, scratch.shared, states)
-    last_layer(scratch, layers[WORTH], scratch.shared, scratch.last, states)
+    linear_layer(scratch, layers[WORTH], scratch.shared, scratch.last, states)
     for i in range(states):
         values[i] = scratch.last[i, 0]
 
@@ -296,8 +284,8 @@ def write_values(scratch: PairScratch, layers: Any, values: Any) -> None:
 def write_logits(scratch: PairScratch, layers: Any, mask: Any, logits: Any) -> None:
     """Write the masked logits of states: log p(target) + log p(fraction | target)."""
     states = len(mask)
-    last_layer(scratch, layers[SCORE], scratch.hidden, scratch.scores, scratch.first_rows[states])
-    last_layer(scratch, layers[HOLD], scratch.second, scratch.last, states)
+    linear_layer(scratch, layers[SCORE], scratch.hidden, scratch.scores, scratch.first_rows[states])
+    linear_layer(scratch, layers[HOLD], scratch.second, scratch.last, states)
     for i in range(states):
         put_scores(scratch, i, logits[i])
         norm = norm_of_targets(scratch.last[i, 0], scratch.targets, mask[i])

@@ -1,7 +1,5 @@
 """Layers of the network on ``pairs``: per candidate, and pooled."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,9 +11,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from territorial.config.validation import hint, shown, true_or_false
+from territorial.config.validation import one_of, true_or_false
 from territorial.constants import NUM_FRACTIONS
-from territorial.decode.recorded import check_recordable, is_recorded
+from territorial.decode.recorded import check_recordable
 from territorial.jit.products import FLOAT_BYTES
 from territorial.nets.pair_kernels import (
     CANDIDATE,
@@ -39,13 +37,12 @@ from territorial.nets.pair_kernels import (
     padded,
     play_pairs,
 )
-from territorial.nets.policy import are_plain, is_plain_mlp
-from territorial.observation.pair_columns import OWN, PAIRS, column, pair_columns
+from territorial.nets.policy import are_plain, is_plain_mlp, is_readable, needs_torch
+from territorial.observation.pair_columns import OF_PAIR, OWN, pair_columns
 from territorial.typing import Ints
 
 LARGEST_INPUT = 4.0
 """Columns count as at most this, and as at least so much below zero, here and in the engine."""
-THERE = column(PAIRS, "there")
 
 
 @dataclass(frozen=True)
@@ -93,12 +90,7 @@ class PairNetwork(nn.Module):
 
     def __init__(self, size: str = "standard", *, teams: bool = False) -> None:
         super().__init__()
-        if size not in PAIR_SIZES:
-            raise ValueError(
-                f"size is {shown(size)}{hint(str(size), PAIR_SIZES)}; it must be one of "
-                f"{', '.join(PAIR_SIZES)}"
-            )
-        self.size, self.teams = size, true_or_false("teams", teams)
+        self.size, self.teams = one_of("size", size, PAIR_SIZES), true_or_false("teams", teams)
         h, c = PAIR_SIZES[size].candidate, PAIR_SIZES[size].context
         self.own = nn.Linear(len(OWN), h)
         self.candidate = nn.Linear(len(pair_columns(teams=self.teams)), h, bias=False)
@@ -141,7 +133,7 @@ class PairNetwork(nn.Module):
         first = functional.relu(self.own(own).index_select(0, states) + self.candidate(rows))
         candidates = functional.relu(self.hidden(first))
         spread = _spread(candidates, there, pairs)
-        count = (pairs[..., THERE] > 0).sum(1, keepdim=True)
+        count = (pairs[..., OF_PAIR.there] > 0).sum(1, keepdim=True)
         means = spread.sum(1) / count.clamp(min=1)
         context = functional.relu(self.context(torch.cat([own, means, spread.amax(1)], dim=1)))
         summary = functional.relu(self.summary(context))
@@ -164,7 +156,7 @@ class PairNetwork(nn.Module):
 
 def _there(pairs: Tensor) -> Tensor:
     """Return the numbers of the candidates that are there, among all B * C."""
-    return (pairs[..., THERE] > 0).flatten().nonzero().squeeze(1)
+    return (pairs[..., OF_PAIR.there] > 0).flatten().nonzero().squeeze(1)
 
 
 def _spread(rows: Tensor, there: Tensor, pairs: Tensor) -> Tensor:
@@ -183,8 +175,7 @@ def computed(network: PairNetwork, own: Tensor, pairs: Tensor, mask: Tensor) -> 
     It reads float32 and masks of int8, on the processor, and layers as ``PairNetwork`` has made them. It
     has no gradients.
     """
-    is_other = torch.is_grad_enabled() or is_recorded() or torch.is_autocast_enabled("cpu")
-    if is_other or not _are_read(own, pairs, mask, len(pair_columns(teams=network.teams))):
+    if needs_torch() or not _are_read(own, pairs, mask, len(pair_columns(teams=network.teams))):
         return None
     linear = _layers_of(network)
     addresses = None if linear is None else _addresses(linear)
@@ -200,12 +191,9 @@ def computed(network: PairNetwork, own: Tensor, pairs: Tensor, mask: Tensor) -> 
 def _are_read(own: Tensor, pairs: Tensor, mask: Tensor, columns: int) -> bool:
     states, candidates = pairs.shape[:2]
     shapes = (states, NUM_OWN), (states, candidates, columns), (states, 1 + NUM_FRACTIONS * candidates)
-    is_read = _is_read(own, torch.float32) and _is_read(pairs, torch.float32) and _is_read(mask, torch.int8)
-    return is_read and states <= MOST_ROWS and (own.shape, pairs.shape, mask.shape) == shapes
-
-
-def _is_read(part: Tensor, dtype: torch.dtype) -> bool:
-    return part.dtype is dtype and part.is_cpu and part.is_contiguous()
+    are_floats = is_readable(own, torch.float32) and is_readable(pairs, torch.float32)
+    is_read = are_floats and is_readable(mask, torch.int8) and states <= MOST_ROWS
+    return is_read and (own.shape, pairs.shape, mask.shape) == shapes
 
 
 Sizes = tuple[tuple[int, int], ...]
@@ -236,7 +224,7 @@ def _addresses(linear: tuple[nn.Linear, ...]) -> tuple[int, ...] | None:
     found: list[int] = []
     for layer in linear:
         for part in layer._parameters.values():  # by its name, it takes five times as long
-            if part is not None and not _is_read(part, torch.float32):
+            if part is not None and not is_readable(part, torch.float32):
                 return None
             found.append(0 if part is None else part.data_ptr())
     return tuple(found)

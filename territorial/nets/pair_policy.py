@@ -16,7 +16,7 @@ from territorial.config import GameConfig
 from territorial.config.validation import shown
 from territorial.constants import NUM_FRACTIONS
 from territorial.files import safetensors
-from territorial.files.atomic import draft_of
+from territorial.files.atomic import write_file
 from territorial.files.bounded import open_file
 from territorial.nets.pair_export import ExportReport, exported
 from territorial.nets.pair_network import PairNetwork, computed
@@ -149,8 +149,7 @@ class PairPolicy(PairNetwork):
 
         """
         tensors = {name: part.detach().float().cpu().numpy() for name, part in self.state_dict().items()}
-        with draft_of(path) as draft, open(draft, "wb") as file:
-            file.writelines(safetensors.pieces(tensors, metadata=_about(self.size, self.teams)))
+        write_file(path, safetensors.pieces(tensors, metadata=_about(self.size, self.teams)))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> PairPolicy:

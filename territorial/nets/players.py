@@ -1,14 +1,11 @@
 """Snapshots at the seats of games: players of matches, tournaments and evaluations."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -22,12 +19,12 @@ from territorial.nets.board_policy import FeatureTrunk, MakeTrunk, ReferenceTrun
 from territorial.nets.frozen import one_thread
 from territorial.nets.frozen_seats import FrozenSeats
 from territorial.nets.pair_policy import READS, make_pair_rows
-from territorial.observation import pair_columns
 from territorial.observation.action_formats import ActionFormat
 from territorial.observation.action_masks import pair_masks
 from territorial.observation.layout import ObsLayout
+from territorial.observation.pair_columns import OF_PAIR
 from territorial.observation.tables import Observations
-from territorial.typing import Floats32, Ints
+from territorial.typing import Array, Floats32, Ints, Ints32
 
 DRAWS = 256, 257
 """The numbers that a seat draws at a decision, see ``territorial.bots.View.draw``."""
@@ -41,7 +38,6 @@ OWN_TRUNKS: Mapping[str, MakeTrunk] = {
 }
 """Makers of the networks of this project by the names of architectures."""
 PAIRS, TWO_PARTS = READS["observation"], "pairs_multi_discrete"
-LEGAL = pair_columns.column(pair_columns.PAIRS, "legal")
 
 _tables: dict[str, tuple[Any, FrozenSeats]] = {}
 """By the folder of a store: the games of one setting, and what plays its snapshots in them."""
@@ -115,7 +111,7 @@ class SnapshotPolicy:
         """Return a function that chooses the actions; all draws follow from the seeds of the games."""
         policies, see = self._open(config, layout), partial(_seen, self.observation)
 
-        def act(game: VecGame, games: Ints, seats: Ints) -> npt.NDArray[Any]:
+        def act(game: VecGame, games: Ints, seats: Ints) -> Array:
             (rows, targets), numbers = see(game, games, seats), _numbers(game, games, seats)
             with one_thread():
                 actions = policies.act([self.name] * len(games), rows, numbers).numpy()
@@ -134,7 +130,7 @@ class SnapshotPolicy:
         """
         policies, see = self._open(config, layout), partial(_seen, self.observation)
 
-        def probabilities(game: VecGame, games: Ints, seats: Ints) -> npt.NDArray[Any]:
+        def probabilities(game: VecGame, games: Ints, seats: Ints) -> Array:
             rows, targets = see(game, games, seats)
             with one_thread():
                 found = policies.probabilities([self.name] * len(games), rows).numpy()
@@ -185,17 +181,17 @@ def rows_of(seen: Observations, games: Ints, seats: Ints) -> dict[str, Tensor]:
 
 def _seen(
     observation: str, game: VecGame, games: Ints, seats: Ints
-) -> tuple[dict[str, Tensor], npt.NDArray[np.int32] | None]:
+) -> tuple[dict[str, Tensor], Ints32 | None]:
     """Return observations of ``seats`` of ``games``, and the targets (N, C) that actions on pairs name."""
     if observation != PAIRS:
         return rows_of(game.observations, games, seats), None
     seen = game.pairs(games, seats)
-    mask = ActionFormat(TWO_PARTS, 0, seen.targets.shape[1]).masks_of(seen.pairs[:, :, LEGAL] > 0)
+    mask = ActionFormat(TWO_PARTS, 0, seen.targets.shape[1]).masks_of(seen.pairs[:, :, OF_PAIR.legal] > 0)
     columns = {"own": seen.own, "pairs": seen.pairs, "action_mask": mask}
     return {name: torch.from_numpy(array) for name, array in columns.items()}, seen.targets
 
 
-def _by_owner(found: Floats32, targets: npt.NDArray[np.int32], num_players: int) -> Floats32:
+def _by_owner(found: Floats32, targets: Ints32, num_players: int) -> Floats32:
     """Return float32 (N, P + 12), of targets and of fractions, for (N, 1 + 10 C) of flat actions."""
     launches = found[:, 1:].reshape(*targets.shape, NUM_FRACTIONS)
     owners = np.einsum("nc,ncp->np", launches.sum(2), np.eye(num_players + 2, dtype=np.float32)[targets])

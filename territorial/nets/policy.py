@@ -1,7 +1,5 @@
 """``Policy``: the interface of networks that play, train and freeze."""
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -33,6 +31,16 @@ def is_plain_mlp(layers: nn.Module) -> bool:
         return False
     first, between, last = layers
     return are_plain(first, last) and type(between) is nn.ReLU and not _has_hooks(between)
+
+
+def needs_torch() -> bool:
+    """Return whether gradients, a record or other types are asked for, of which kernels know nothing."""
+    return torch.is_grad_enabled() or is_recorded() or torch.is_autocast_enabled("cpu")
+
+
+def is_readable(part: Tensor, dtype: torch.dtype) -> bool:
+    """Return whether a kernel can read a tensor as numbers of ``dtype``."""
+    return part.dtype is dtype and part.is_cpu and part.is_contiguous()
 
 
 def _has_hooks(layer: nn.Module) -> bool:
@@ -112,23 +120,14 @@ class Policy(nn.Module):
         logits[:, HOLD] = logits[:, HOLD] + launches.log()  # which is nothing beside ``MASKED``
         return logits
 
-    @staticmethod
-    def _is_plain(raw: Tensor, beside: Tensor, dtype: torch.dtype) -> bool:
-        """Return whether a kernel can read these, float32 and ``dtype``, and no gradients are asked for."""
-        is_on_processor = raw.device.type == beside.device.type == "cpu"
-        is_read = (raw.dtype, beside.dtype) == (torch.float32, dtype)
-        is_whole = raw.is_contiguous() and beside.is_contiguous()
-        needs_torch = torch.is_grad_enabled() or is_recorded()
-        is_exact = not torch.is_autocast_enabled("cpu")
-        return is_on_processor and is_read and is_whole and is_exact and not needs_torch
-
     def draw(self, logits: Tensor, numbers: Tensor | None = None) -> Tensor:
         """Return int64 (N, 2): an action drawn for every row of ``logits``.
 
         ``numbers``: float64 (N, 2) from 0 to below 1, one for each part, from which the actions follow; None:
         PyTorch draws.
         """
-        if numbers is not None and self._is_plain(logits, numbers, torch.float64):
+        is_plain = is_readable(logits, torch.float32) and not needs_torch()
+        if numbers is not None and is_plain and is_readable(numbers, torch.float64):
             heads = np.array([self.num_targets, NUM_FRACTIONS])
             choices, logps = np.empty((len(logits), len(heads)), np.int64), np.empty(len(logits), np.float32)
             draw_choices(logits.numpy(), heads, numbers.numpy(), np.empty(logits.shape[1]), choices, logps)

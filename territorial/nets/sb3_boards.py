@@ -1,7 +1,5 @@
 """Stable-Baselines3 policies on packed boards, which they decode themselves."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

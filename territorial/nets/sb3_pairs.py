@@ -1,7 +1,5 @@
 """Stable-Baselines3 policies on ``pairs``, exportable to the engine."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -22,9 +20,8 @@ from torch import Tensor, nn
 from territorial.config.validation import check_keywords, shown
 from territorial.constants import NUM_FRACTIONS
 from territorial.nets import PairPolicy
-from territorial.observation.pair_columns import OWN, PAIRS, TEAM_PAIRS, column
+from territorial.observation.pair_columns import OF_PAIR, OWN, PAIRS, TEAM_PAIRS
 
-LEGAL = column(PAIRS, "legal")
 KEYWORDS = ("size", "optimizer_class", "optimizer_kwargs")
 """What ``policy_kwargs`` may have."""
 
@@ -52,7 +49,7 @@ class _LogitsAndValues(nn.Module):
 
     def forward(self, seen: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
         """Return the masked logits of actions, (N, 1 + 10 C), and values, (N, 1)."""
-        launches = (seen["pairs"][..., LEGAL] > 0).repeat_interleave(NUM_FRACTIONS, dim=1)
+        launches = (seen["pairs"][..., OF_PAIR.legal] > 0).repeat_interleave(NUM_FRACTIONS, dim=1)
         mask = nn.functional.pad(launches, (1, 0), value=True)
         logits, values = self.network(seen["own"], seen["pairs"], mask)
         return logits, values.unsqueeze(1)

@@ -58,8 +58,7 @@ def target_of_owner(owner: Any, p: Any, num_players: int) -> Any:
 def action_owners(num_players: int) -> npt.NDArray[np.int64]:
     """Return int64 (P, P+2): the owner code that each first part of an action of each seat names."""
     seats = np.arange(1, num_players + 1)[:, None]
-    owners: npt.NDArray[np.int64] = owner_of_target(np.arange(num_targets(num_players)), seats, num_players)
-    return owners
+    return owner_of_target(np.arange(num_targets(num_players)), seats, num_players)
 
 
 def unflatten(actions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:

@@ -39,8 +39,7 @@ def write_choices(actions: Any, players: Any, seats: Any, out: Any) -> int:
             if num_parts == 1:
                 what, how = what_of(first), how_much_of(first)
             if not (first >= 0 and 0 <= what < out.shape[1] + 2 and 0 <= how < NUM_FRACTIONS):
-                bad: int = k * num_agents + i
-                return bad
+                return k * num_agents + i
             if players[k, _ALIVE, seats[k, i]] != 0:
                 out[k, seats[k, i] - 1, WHAT] = what
                 out[k, seats[k, i] - 1, HOW_MUCH] = how

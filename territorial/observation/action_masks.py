@@ -3,28 +3,27 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from territorial.constants import NUM_FRACTIONS, TARGET_NEUTRAL
 from territorial.jit.decorators import ONE, ZERO, kernel, lowest_bit, njit
 from territorial.observation.action_encoding import num_targets, target_of_owner
-from territorial.typing import Ints
+from territorial.typing import Array, Bytes, Ints, Ints8
 
 BYTES_A_WORD = 8
-Masks = npt.NDArray[np.int8]
+Masks = Ints8
 
 
-def target_masks(bits: npt.NDArray[np.uint8], games: Ints, seats: Ints) -> Masks:
+def target_masks(bits: Bytes, games: Ints, seats: Ints) -> Masks:
     """Return new int8 (N, P+2): where the first part of an action of ``seats`` of ``games`` is legal."""
     return masks_of(bits, games, seats, num_targets(bits.shape[1]))
 
 
-def pair_masks(bits: npt.NDArray[np.uint8], games: Ints, seats: Ints) -> Masks:
+def pair_masks(bits: Bytes, games: Ints, seats: Ints) -> Masks:
     """Return new int8 (N, P+12): the masks of both parts of actions end to end."""
     return masks_of(bits, games, seats, num_targets(bits.shape[1]) + NUM_FRACTIONS)
 
 
-def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def read_only(array: Array) -> Array:
     """Return a view, or a copy with the entries end to end: kernels are compiled for arrays of one kind."""
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
@@ -32,7 +31,7 @@ def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def masks_of(
-    bits: npt.NDArray[np.uint8],
+    bits: Bytes,
     games: Ints,
     seats: Ints,
     width: int,

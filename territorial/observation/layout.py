@@ -166,12 +166,12 @@ def columns(table: str, *, teams: bool) -> tuple[Column, ...]:
     return TABLES[table] + TEAM_TABLES[table] if teams else TABLES[table]
 
 
-def index(table: tuple[Column, ...], name: str) -> int:
-    """Return the position of the column called ``name``; KeyError lists the names there are."""
-    for position, column in enumerate(table):
-        if column.name == name:
-            return position
-    raise KeyError(f"no column {name!r}; there are {', '.join(column.name for column in table)}")
+def index(table: Sequence[Array | Column], name: str) -> int:
+    """Return the position of what is called ``name``; KeyError lists the names there are."""
+    names = [one.name for one in table]
+    if name not in names:
+        raise KeyError(f"there is no {name!r}; there are {', '.join(names)}")
+    return names.index(name)
 
 
 def positions(table: Sequence[Any]) -> Any:
@@ -283,7 +283,4 @@ class ObsLayout:
 
 def array_called(name: str) -> Array:
     """Return the array called ``name``; KeyError lists the names there are."""
-    for array in ARRAYS:
-        if array.name == name:
-            return array
-    raise KeyError(f"no array {name!r}; there are {', '.join(array.name for array in ARRAYS)}")
+    return ARRAYS[index(ARRAYS, name)]

@@ -5,8 +5,10 @@ them. Columns are addressed by name and only ever appended. One whose value chan
 next version.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
+
+from territorial.observation.layout import positions
 
 UNIT = 4096
 """Every number is stored as a whole number of parts of this size: int16 / UNIT, exact in float32."""
@@ -128,18 +130,11 @@ PAIRS: tuple[PairColumn, ...] = (
 TEAM_PAIRS: tuple[PairColumn, ...] = (PairColumn("ally", "4096 for an ally, else 0; there with teams only"),)
 """The columns that pairs have after all others in games with teams."""
 
-PAIR_TABLES: Mapping[str, tuple[PairColumn, ...]] = {"own": OWN, "pairs": PAIRS}
-"""The tables by the names of their arrays."""
+OF_OWN: Any = positions(OWN)
+OF_PAIR: Any = positions(PAIRS + TEAM_PAIRS)
+"""Where the columns are, by their names."""
 
 
 def pair_columns(*, teams: bool) -> tuple[PairColumn, ...]:
     """Return the columns of pairs in games with or without ``teams``."""
     return PAIRS + TEAM_PAIRS if teams else PAIRS
-
-
-def column(table: tuple[PairColumn, ...], name: str) -> int:
-    """Return the position of the column called ``name``; KeyError lists the names there are."""
-    names = [one.name for one in table]
-    if name not in names:
-        raise KeyError(f"no column {name!r}; there are {', '.join(names)}")
-    return names.index(name)

@@ -23,7 +23,6 @@ from territorial.game.state import NUM_LAND, TICK, Game
 from territorial.game.teams import are_allies_in, has_allies, may_attack
 from territorial.jit.decorators import ONE, ZERO, highest_bit, int64, lowest_bit, njit, popcount
 from territorial.observation.action_encoding import target_of_owner
-from territorial.observation.layout import positions
 from territorial.observation.pair_columns import (
     GAP,
     LARGEST_GAP,
@@ -31,9 +30,10 @@ from territorial.observation.pair_columns import (
     LOG_UNIT,
     MOST,
     MOST_TROOPS,
+    OF_OWN,
+    OF_PAIR,
     OWN,
     UNIT,
-    pair_columns,
 )
 from territorial.observation.tables import rate_now
 
@@ -56,13 +56,11 @@ ALIVE, LOG_LAND_OF_MAP, LOG_LEADER_LAND, LOG_MEAN_DENSITY, LOG_MEAN_FORCE, OPENI
 """``PairTotals.game``: living players; logarithms of all land and of the leader's, of troops to land and of
 troops per player with those in the field; the interest rate of the opening."""
 
-OUT, IN, BORDER, NEAR = 0, 1, 2, 3
-"""``PairTotals.players``: troops in the field, others' against it, cells on the border, players beside it."""
-LOG_TROOPS, LOG_LAND, LOG_FORCE = 4, 5, 6
-"""Logarithms of troops at home, of land, and of troops at home with those in the field."""
-DENSITY, SENT, PEAK_SHARE, LAND_SHARE, TO_LEADER, BORDER_NEUTRAL, NEIGHBOURS = 7, 8, 9, 10, 11, 12, 13
-"""Columns of pairs that are the same for all seats."""
-NUM_OF_PLAYER = 14
+# ``PairTotals.players``: troops in the field, others' against it, cells on the border, players beside it; the
+# logarithms of troops at home, of land, and of troops at home with those in the field; columns of pairs that
+# are the same for all seats.
+OUT, IN, BORDER, NEAR, LOG_TROOPS, LOG_LAND, LOG_FORCE = range(7)
+DENSITY, SENT, PEAK_SHARE, LAND_SHARE, TO_LEADER, BORDER_NEUTRAL, NEIGHBOURS, NUM_OF_PLAYER = range(7, 15)
 
 
 def allocate_totals(num_players: int) -> PairTotals:
@@ -72,11 +70,6 @@ def allocate_totals(num_players: int) -> PairTotals:
         game=np.zeros(NUM_TOTALS, np.int64),
         players=np.zeros((num_players + 1, NUM_OF_PLAYER), np.int64),
     )
-
-
-OF_OWN: Any = positions(OWN)
-OF_PAIR: Any = positions(pair_columns(teams=True))
-"""Where the columns are, by their names."""
 
 
 # ---- numbers -------------------------------------------------------------------------------------
@@ -275,19 +268,10 @@ def find_allies(game: Game, params: Params, p: int, owners: Any) -> int:
     The ones with more land come first; of equals those with more troops; then the way round.
     """
     count = 0
-    if not has_allies(params) or game.alive[p] == 0:
-        return count
-    for q in range(1, len(game.alive)):
-        if game.alive[q] == 0 or not are_allies_in(game, p, q):
-            continue
-        i = count
-        while i > 0 and is_larger(game, p, q, owners[i - 1]):
-            if i < len(owners):
-                owners[i] = owners[i - 1]
-            i -= 1
-        if i < len(owners):
-            owners[i] = q
-        count = min(count + 1, len(owners))
+    if has_allies(params) and game.alive[p] != 0:
+        for q in range(1, len(game.alive)):
+            if game.alive[q] != 0 and are_allies_in(game, p, q):
+                count = put_among(game, p, q, owners, 0, count, True)
     return count
 
 
@@ -375,44 +359,43 @@ def find_candidates(game: Game, params: Params, p: int, owners: Any) -> int:
         while beside != ZERO:
             q = 64 * word + lowest_bit(beside)
             beside &= beside - ONE
-            if not may_attack(game, params, p, q):
-                continue
-            i = count
-            while i > first and comes_before(game, p, q, owners[i - 1]):
-                if i < len(owners):
-                    owners[i] = owners[i - 1]
-                i -= 1
-            if i < len(owners):
-                owners[i] = q
-            count = min(count + 1, len(owners))
+            if may_attack(game, params, p, q):
+                count = put_among(game, p, q, owners, first, count, False)
     return count
 
 
 @njit
-def comes_before(game: Game, p: int, q: int, other: int) -> bool:
-    """Return whether ``q`` is shown to ``p`` before ``other``: by front, troops, land, and the way round."""
+def put_among(game: Game, p: int, q: int, owners: Any, first: int, count: int, are_allies: bool) -> int:
+    """Put ``q`` in its place among ``count`` owners, those from ``first`` on, as far as there is room.
+
+    Returned is how many there are then. All of them are enemies of ``p``, or ``are_allies``.
+    """
+    i = count
+    while i > first and comes_before(game, p, q, owners[i - 1], are_allies):
+        if i < len(owners):
+            owners[i] = owners[i - 1]
+        i -= 1
+    if i < len(owners):
+        owners[i] = q
+    return min(count + 1, len(owners))
+
+
+@njit
+def comes_before(game: Game, p: int, q: int, other: int, are_allies: bool) -> bool:
+    """Return whether ``q`` is shown to ``p`` before ``other``: by front, troops, land, and the way round.
+
+    Allies are shown by land, troops, and the way round.
+    """
     ahead = game.fronts[p, q] - game.fronts[p, other]
+    if are_allies:
+        ahead = game.land[q] - game.land[other]
     if ahead == 0:
         ahead = min(game.troops[q], MOST_TROOPS) - min(game.troops[other], MOST_TROOPS)
     if ahead == 0:
         ahead = game.land[q] - game.land[other]
-    return ahead > 0 or (ahead == 0 and is_nearer(game, p, q, other))
-
-
-@njit
-def is_larger(game: Game, p: int, q: int, other: int) -> bool:
-    """Return whether ``p`` is shown the ally ``q`` before ``other``: by land, troops, and the way round."""
-    ahead = game.land[q] - game.land[other]
-    if ahead == 0:
-        ahead = min(game.troops[q], MOST_TROOPS) - min(game.troops[other], MOST_TROOPS)
-    return ahead > 0 or (ahead == 0 and is_nearer(game, p, q, other))
-
-
-@njit
-def is_nearer(game: Game, p: int, q: int, other: int) -> bool:
-    """Return whether ``q`` comes before ``other`` on the way round from ``p``."""
     players = len(game.alive) - 1
-    return target_of_owner(q, p, players) < target_of_owner(other, p, players)
+    is_nearer = target_of_owner(q, p, players) < target_of_owner(other, p, players)
+    return ahead > 0 or (ahead == 0 and is_nearer)
 
 
 @njit

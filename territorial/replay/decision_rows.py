@@ -20,7 +20,7 @@ from territorial.engine.vec_game import VecGame
 from territorial.game.scratch import LAUNCH_FRACTION, LAUNCH_SEAT, LAUNCH_TARGET, LAUNCH_TICK
 from territorial.game.state import view
 from territorial.observation.action_encoding import convert_share, target_of_owner
-from territorial.observation.pair_columns import PAIRS, column
+from territorial.observation.pair_columns import OF_PAIR
 from territorial.replay.branch import Repeat, check_single
 from territorial.replay.file_format import ReplayError
 from territorial.replay.playback import check_end, ends_early, seated
@@ -67,7 +67,7 @@ class Decisions(NamedTuple):
     @property
     def action_mask(self) -> npt.NDArray[np.int8]:
         """New int8 (N, 1 + 10 C): 1 where an action was legal; to hold always is."""
-        is_legal = self.pairs[:, :, column(PAIRS, "legal")] > 0
+        is_legal = self.pairs[:, :, OF_PAIR.legal] > 0
         mask = np.ones((len(is_legal), 1 + NUM_FRACTIONS * is_legal.shape[1]), np.int8)
         mask[:, 1:] = is_legal.repeat(NUM_FRACTIONS, axis=1)
         return mask

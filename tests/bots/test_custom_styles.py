@@ -310,14 +310,14 @@ def test_a_style_is_written_in_words():
         (
             {"name": "a", "interval": 1, "second": {"by": "forse"}},
             ValueError,
-            "second.by has 'forse' .did you mean 'f",
+            "second.by is 'forse' .did you mean 'f",
         ),
         (
             {"name": "a", "interval": 1, "second": {"by": 1}},
             ValueError,
-            "second.by has 1; it must be of density, ",
+            "second.by is 1; it must be one of density, ",
         ),
-        ({"name": "a", "interval": 1, "second": {"only": ["fat"]}}, ValueError, "second.only has 'fat'"),
+        ({"name": "a", "interval": 1, "second": {"only": ["fat"]}}, ValueError, "second.only is 'fat'"),
         (
             {"name": "a", "interval": 1, "second": {"only": "thin"}},
             TypeError,

@@ -22,6 +22,7 @@ from territorial.bots.network_file import (
 from territorial.config import GameConfig
 from territorial.files import safetensors
 from territorial.game.formulas import draw
+from territorial.observation.layout import positions
 from territorial.observation.pair_columns import OWN, PAIRS, PairColumn
 from tests.bots.networks import (
     TRAINED,
@@ -83,7 +84,7 @@ def test_all_logits_are_those_of_the_reference_implementation(tmp_path):
     for b, count in enumerate(rows.counts.tolist()):
         wanted = twin.logits(of_twin, *named(rows, b))
         assert (found[b, 0, 0], found[b, 1 : 1 + count, 1:].tolist()) == (wanted.hold, wanted.fractions)
-        legal = rows.pairs[b, :count, network.LEGAL] > 0
+        legal = rows.pairs[b, :count, network.OF_PAIR.legal] > 0
         assert found[b, 1 : 1 + count, 0][legal].tolist() == np.array(wanted.candidates)[legal].tolist()
 
 
@@ -152,7 +153,7 @@ def test_a_network_plays_under_a_layout_with_more_columns_in_another_order(tmp_p
     before = choices(file, rows, numbers_of(30, 0))
     monkeypatch.setattr(network, "OWN", (PairColumn("new", "1"), *OWN[::-1], PairColumn("newer", "2")))
     monkeypatch.setattr(network, "PAIRS", (*PAIRS[::-1], PairColumn("newest", "3")))
-    monkeypatch.setattr(network, "LEGAL", [column.name for column in network.PAIRS].index("legal"))
+    monkeypatch.setattr(network, "OF_PAIR", positions(network.PAIRS))
     later = rows._replace(
         own=np.pad(rows.own[:, ::-1], ((0, 0), (1, 1)), constant_values=77),
         pairs=np.pad(rows.pairs[:, :, ::-1], ((0, 0), (0, 0), (0, 1)), constant_values=78),
@@ -241,8 +242,14 @@ def rewritten(path: Path, change) -> Path:
         (lambda fields, _: fields.update(interval=0), "interval is 0; it must be a whole number from 1"),
         (lambda fields, _: fields.update(own_columns=[["land"]]), "its own_columns is .*names with versions"),
         (lambda fields, _: fields.update(shifts={"hidden": 1}), "its shifts has no 'candidate'"),
-        (lambda _, tensors: tensors.pop("hold.biases"), "it has no tensor 'hold.biases'; it must have"),
-        (lambda _, tensors: tensors.update(x=np.zeros(2)), "it has a tensor 'x'; it must have only"),
+        (
+            lambda _, tensors: tensors.pop("hold.biases"),
+            "its table of tensors has no 'hold.biases'; it must have",
+        ),
+        (
+            lambda _, tensors: tensors.update(x=np.zeros(2)),
+            "its table of tensors has the field 'x'; it must have only",
+        ),
         (
             lambda _, tensors: tensors.update({"hold.biases": np.zeros(15, np.int32)}),
             r"'hold.biases' is int32 of shape \(15,\); it must be int32 of shape \(16,\)",

@@ -192,7 +192,7 @@ REFUSED = {
     "planes in a list": (
         lambda d: d.owners(PLANES.tolist(), [1, 1]),
         TypeError,
-        "planes is a list; it must be a numpy array",
+        "; it must be a numpy array",
     ),
     "seat 0": (
         lambda d: d.owners(PLANES, [1, 0]),
@@ -238,12 +238,12 @@ REFUSED = {
     "one-hot of float64": (
         lambda d: d.onehot(PLANES, [1, 1], dtype=np.float64),
         ValueError,
-        "dtype is float64; it must be one of float16, float32, uint8, int8",
+        "; it must be one of float16, float32, uint8, int8",
     ),
     "fractions in whole numbers": (
         lambda d: d.semantic(PLANES, [1, 1], PLAYERS, BORDERS, dtype=np.uint8),
         ValueError,
-        "dtype is uint8; it must be one of float16, float32",
+        "dtype is 'uint8'; it must be one of float16, float32",
     ),
     "squares without cells": (
         lambda d: d.pooled(PLANES, [1, 1], PLAYERS, BORDERS, factor=0),
@@ -313,12 +313,12 @@ REFUSED = {
     "no layout": (
         lambda d: Decoder(CONFIG),
         TypeError,
-        "layout is a GameConfig; it must be an ObsLayout",
+        "; it must be an ObsLayout",
     ),
     "no configuration": (
         lambda d: Decoder(SMALL, SMALL),
         TypeError,
-        "config is a ObsLayout; it must be a GameConfig or None",
+        "; it must be a GameConfig or None",
     ),
     "another configuration": (
         lambda d: Decoder(SMALL, CONFIG.replace(width=60)),

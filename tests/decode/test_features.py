@@ -7,7 +7,7 @@ import pytest
 
 from territorial import GameConfig, VecGame
 from territorial.decode import FeatureDecoder, feature_names, state_names
-from territorial.decode.features import LARGEST, scale_of
+from territorial.decode.features import LARGEST, scales
 from territorial.decode.numpy import Decoder
 from territorial.observation.layout import BORDERS, GLOBALS, PLAYERS, ObsLayout, index
 from territorial.observation.tables import Observations
@@ -38,16 +38,14 @@ def value_by_name(name, tables, k, me, config):
 
     subject, column_name = name.split(".")
     if subject == "globals":
-        columns, entry = GLOBALS, tables.globals[k]
-        value = entry[index(GLOBALS, column_name)]
+        value = tables.globals[k][index(GLOBALS, column_name)]
     elif match := re.fullmatch("(to|from)_(.*)", subject):
-        columns, other = BORDERS, owner_of(match[2])
+        other = owner_of(match[2])
         p, t = (me, other) if match[1] == "to" else (other, me)
         value = tables.borders[k][index(BORDERS, column_name)][p][t]
     else:
-        columns = PLAYERS
         value = tables.players[k][owner_of(subject) - 1][index(PLAYERS, column_name)]
-    return min(value * np.float32(scale_of(columns[index(columns, column_name)], config)), LARGEST)
+    return min(value * np.float32(scales(config)[column_name]), LARGEST)
 
 
 def test_features_are_those_of_the_slow_decoder():
@@ -78,8 +76,7 @@ def test_the_state_is_the_tables_end_to_end():
     state = decoder.state(tables.players[2], tables.borders[2], tables.globals[2])
     names = state_names(config)
     assert state.shape == (len(names),) == decoder.state_high.shape
-    pool = BORDERS[index(BORDERS, "pool")]
-    expected = tables.borders[2][index(BORDERS, "pool")][3][0] * np.float32(scale_of(pool, config))
+    expected = tables.borders[2][index(BORDERS, "pool")][3][0] * np.float32(scales(config)["pool"])
     assert state[names.index("pool.3.0")] == expected
     assert state[names.index("seat4.land_share")] == tables.players[2][3][index(PLAYERS, "land_share")]
     assert state[names.index("globals.opening")] == tables.globals[2][index(GLOBALS, "opening")]
@@ -120,7 +117,7 @@ def test_large_features_are_clipped_alike(form):
         found = Decoder(layout, config).features(*tables, seats, games)
     else:
         torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-        from territorial.decode.torch import TorchDecoder
+        from territorial.decode.torch import Decoder as TorchDecoder
 
         decoded = TorchDecoder(layout, config, use_kernels="kernels" in form)
         found = decoded.features(*map(torch.from_numpy, tables), seats, games).numpy()

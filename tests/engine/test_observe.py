@@ -7,7 +7,7 @@ import pytest
 
 from territorial import GameConfig, VecGame
 from territorial.constants import LARGEST_TROOPS, NEUTRAL
-from territorial.decode.features import scale_of
+from territorial.decode.features import scales
 from territorial.observation.layout import BORDERS, GLOBALS, PLAYERS, ObsLayout, columns, index
 from tests.engine.support import board, game_on, random_actions, rows_of, slow_fronts, slow_needs
 from tests.episodes import after_steps, begun
@@ -244,7 +244,7 @@ def test_scaled_columns_stay_near_the_unit_interval():
         game.step()
         for table, columns_of_table in (("players", PLAYERS), ("borders", BORDERS), ("globals", GLOBALS)):
             for entry in columns_of_table:
-                scaled = column(tables, table, entry.name) * scale_of(entry, config)
+                scaled = column(tables, table, entry.name) * scales(config)[entry.name]
                 assert scaled.min() >= 0
                 largest[entry.name] = max(largest.get(entry.name, 0), float(scaled.max()))
     # A column in per cent or in layers may exceed 1, as its range says: interest 7, need 4.

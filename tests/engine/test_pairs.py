@@ -12,7 +12,7 @@ from territorial.config.map_names import KINDS
 from territorial.config.teams import DEALS
 from territorial.constants import BLOCKED
 from territorial.maps import capacity, make_maps
-from territorial.observation.pair_columns import OWN, PAIR_TABLES, PAIRS, TEAM_PAIRS, UNIT, column
+from territorial.observation.pair_columns import OF_PAIR, OWN, PAIRS, TEAM_PAIRS, UNIT
 from territorial.observation.pairs import log_of, part, parts_of, ratio
 from tests.engine.support import game_on, rows_of
 from tests.episodes import advance, after_steps, begun
@@ -166,7 +166,7 @@ def test_engine_and_reference_implementation_agree_in_every_number(count, teams)
             living += int(game.state.alive.sum())
             candidates += np.count_nonzero(seen.targets[:, :num_candidates])
             allies += np.count_nonzero(seen.targets[:, num_candidates:])
-            legal_gifts += (seen.pairs[:, num_candidates:, column(PAIRS, "legal")] > 0).sum()
+            legal_gifts += (seen.pairs[:, num_candidates:, OF_PAIR.legal] > 0).sum()
             used += (seen.own != 0).any(axis=0)
         seed += 1
     assert living > compared
@@ -207,8 +207,8 @@ def test_every_number_is_within_the_bounds_of_its_column_and_all_legal_launches_
         for game, _ in states(seed):
             seen = all_seats(game, num_candidates=game.config.num_players)
             legal = game.fronts(0)[2][1:].sum(axis=1)
-            assert np.array_equal((seen.pairs[..., column(PAIRS, "legal")] > 0).sum(axis=1), legal)
-            for table, numbers in zip(PAIR_TABLES.values(), seen, strict=False):
+            assert np.array_equal((seen.pairs[..., OF_PAIR.legal] > 0).sum(axis=1), legal)
+            for table, numbers in zip((OWN, PAIRS), seen, strict=False):
                 flat = numbers.reshape(-1, len(table))
                 assert (flat >= [one.low for one in table]).all()
                 assert (flat <= [one.high for one in table]).all()

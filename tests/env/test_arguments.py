@@ -101,7 +101,7 @@ REFUSED = [
     ({"seats": ["agent", "bankr"] * 2}, r"seats\[1\] is 'bankr' \(did you mean 'banker'\?\); it must be"),
     (
         {"rewards": {"lnad": 1}},
-        r"rewards has the part 'lnad' \(did you mean 'land'\?\); the parts are land",
+        r"a part of rewards is 'lnad' \(did you mean 'land'\?\); it must be one of land",
     ),
 ]
 REFUSED_BY_VECTORS = [

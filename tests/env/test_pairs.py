@@ -8,13 +8,13 @@ from territorial import make_vec
 from territorial.bots import HOLD_ALL
 from territorial.constants import NUM_FRACTIONS
 from territorial.decode import pair_names
-from territorial.observation.pair_columns import PAIRS, UNIT, column
+from territorial.observation.pair_columns import OF_PAIR, PAIRS, UNIT
 from tests.bots.support import python_bot
 from tests.env.support import SMALL, small_env
 from tests.episodes import begun
 
 FORMATS = ("pairs", "pairs_multi_discrete")
-LEGAL, THERE = column(PAIRS, "legal"), column(PAIRS, "there")
+LEGAL, THERE = OF_PAIR.legal, OF_PAIR.there
 SEATS = ("agent", "metronome", "agent", "banker")
 
 

@@ -112,7 +112,7 @@ REFUSED = [
         )
     ),
     *(
-        (function, (land,), TypeError, f"is of type {type(land).__name__}; it must be a LandMask, which")
+        (function, (land,), TypeError, "; it must be a LandMask, which")
         for function in (check_connected, largest_region, capacity)
         for land in (ARRAY, ARRAY.tolist(), None, "lakes")
     ),

@@ -9,7 +9,7 @@ import territorial
 from territorial.bots import Network, PythonBot
 from territorial.browser.panels import HOLDS, advice_of, agent_view
 from territorial.constants import FRACTIONS
-from territorial.decode.numpy import NumpyDecoder
+from territorial.decode.numpy import Decoder
 from territorial.observation.action_encoding import action_owners, owner_of_target
 from territorial.observation.pair_columns import OWN, PAIRS
 from tests.bots.networks import TRAINED
@@ -56,9 +56,7 @@ def test_it_is_what_an_agent_observes(seen_game):
 def test_its_planes_are_the_pooled_ones(seen_game):
     planes, game = seen_game[1]["planes"], seen_game[0]
     seen = game.observations
-    wanted = NumpyDecoder(game.layout, SEEN_CONFIG).pooled(
-        seen.planes, [SEEN_SEAT], seen.players, seen.borders
-    )[0]
+    wanted = Decoder(game.layout, SEEN_CONFIG).pooled(seen.planes, [SEEN_SEAT], seen.players, seen.borders)[0]
     names = ("own", "free", "others", "blocked", "troops a cell", "attacked")
     assert (planes["names"], planes["height"], planes["width"]) == (names, 5, 7)
     assert len(planes["data"]) == len(names) == len(wanted)

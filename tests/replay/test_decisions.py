@@ -8,7 +8,7 @@ import pytest
 
 import territorial
 from territorial.observation.action_encoding import convert_share, owner_of_target
-from territorial.observation.pair_columns import PAIRS, column
+from territorial.observation.pair_columns import OF_PAIR
 from territorial.replay import DivergedError, Replay, ReplayError, decisions
 from territorial.replay.decision_rows import NOT_SHOWN
 from tests.episodes import begun
@@ -155,7 +155,7 @@ def test_candidates_beyond_those_shown_are_marked(recorded: Replay) -> None:
     assert few.pairs.shape[1] == 1
     assert (few.action == NOT_SHOWN).sum() > (many.action == NOT_SHOWN).sum()
     assert few.action.max() <= 10
-    legal = many.pairs[:, :, column(PAIRS, "legal")] > 0
+    legal = many.pairs[:, :, OF_PAIR.legal] > 0
     assert (many.action_mask[:, 0] == 1).all()
     assert (many.action_mask[:, 1:].reshape(-1, 6, 10).all(axis=2) == legal).all()
 
@@ -186,7 +186,7 @@ def test_a_folder_a_file_and_a_list_are_read_in_order_one_at_a_time(tmp_path: An
         ({"discount": "1"}, TypeError, "discount is '1'"),
         ({"seats": "banker"}, TypeError, "seats is 'banker'; it must be a list"),
         ({"seats": [0]}, ValueError, "seats has 0"),
-        ({"rewards": {"money": 1}}, ValueError, "rewards has the part 'money'"),
+        ({"rewards": {"money": 1}}, ValueError, "a part of rewards is 'money'"),
     ],
 )
 def test_options_are_refused_before_anything_is_played(options: Any, error: Any, message: str) -> None:

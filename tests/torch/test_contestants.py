@@ -18,9 +18,10 @@ from territorial.league import MismatchError, SnapshotStore
 from territorial.nets import ReferenceTrunk, SnapshotPolicy
 from territorial.nets.frozen_seats import FrozenSeats
 from territorial.nets.pair_policy import make_pair_rows
-from territorial.nets.players import LEGAL, _numbers
+from territorial.nets.players import _numbers
 from territorial.observation.action_masks import pair_masks
 from territorial.observation.layout import ObsLayout
+from territorial.observation.pair_columns import OF_PAIR
 from tests.episodes import after_steps
 from tests.league.support import play_games
 from tests.torch.support import SMALL, MeanTrunk, add_on_pairs, add_random, near_ties
@@ -122,7 +123,8 @@ def test_actions_on_pairs_are_those_that_the_network_chooses_and_its_probabiliti
     )
     policy, games, seats = SnapshotPolicy(store, "pairs"), np.arange(3), np.array([1, 3, 4])
     seen, names = game.pairs(games, seats), ["pairs"] * 3
-    mask = np.concatenate([np.ones((3, 1)), seen.pairs[:, :, LEGAL] > 0, np.ones((3, 10))], 1).astype(np.int8)
+    legal = seen.pairs[:, :, OF_PAIR.legal] > 0
+    mask = np.concatenate([np.ones((3, 1)), legal, np.ones((3, 10))], 1).astype(np.int8)
     rows = {"own": seen.own, "pairs": seen.pairs, "action_mask": mask}
     rows = {name: torch.from_numpy(array) for name, array in rows.items()}
     by_hand = FrozenSeats(store, LAYOUT, CONFIG, {"PairPolicy": make_pair_rows})

@@ -76,7 +76,7 @@ def test_every_type_is_the_float32_result_rounded(device, use_kernels, dtype, me
     arrays = arguments()[method]
     call = getattr(Decoder(SMALL, CONFIG, use_kernels=use_kernels), method)
     if method != "onehot" and not kind.is_floating_point:
-        with pytest.raises(ValueError, match=f"dtype is {dtype}; it must be one of bfloat16, float16"):
+        with pytest.raises(ValueError, match=f"dtype is .*{dtype}.*; it must be one of bfloat16, float16"):
             call(*tensors(arrays, device), dtype=kind)
         return
     expected = torch.from_numpy(getattr(NumpyDecoder(SMALL, CONFIG), method)(*arrays)).to(kind)
@@ -179,7 +179,7 @@ PLAYERS, BORDERS = torch.zeros((2, 7, 20)), torch.zeros((2, 6, 8, 8))
 ROOM = torch.zeros((2, 3, 18, 70), dtype=torch.uint8)
 
 REFUSED = {
-    "planes of numpy": (lambda d: d.owners(PLANES.numpy(), [1, 1]), TypeError, "planes is a ndarray"),
+    "planes of numpy": (lambda d: d.owners(PLANES.numpy(), [1, 1]), TypeError, "; it must be a tensor"),
     "seat 8": (
         lambda d: d.owners(PLANES, torch.tensor([1, 8])),
         ValueError,
@@ -198,7 +198,7 @@ REFUSED = {
     "one-hot of float64": (
         lambda d: d.onehot(PLANES, [1, 1], dtype=torch.float64),
         ValueError,
-        "dtype is float64; it must be one of bfloat16, float16, float32, uint8, int8",
+        "; it must be one of bfloat16, float16, float32, uint8, int8",
     ),
     "players elsewhere": (
         lambda d: d.semantic(PLANES, [1, 1], PLAYERS.to("meta"), BORDERS),
