@@ -25,6 +25,7 @@ from ray.rllib.utils.metrics import (
     TD_ERROR_KEY,
     TIMERS,
 )
+from ray.rllib.utils.schedules.scheduler import Scheduler
 
 from rllib_adapters.curriculum import apply_settings, go_over
 from rllib_adapters.envs.env_config import GAMES, EnvConfig, learners_of, parts_of
@@ -40,7 +41,7 @@ from rllib_adapters.learning.learners import (
 from rllib_adapters.learning.replay import ReplayBuffer
 from rllib_adapters.modules.pairs import QPairModule
 from rllib_adapters.sampling.runner import StockEnvRunner, TerritorialEnvRunner
-from territorial.config.validation import one_of, whole_number
+from territorial.config.validation import finite_number, one_of, whole_number
 from territorial.envs.forms import GameSizes
 from territorial.files.bounded import check_fields
 from territorial.files.room import check_room
@@ -99,8 +100,8 @@ class TerritorialAPPO(TerritorialAlgorithm, APPO):
 class TerritorialDQN(TerritorialAlgorithm, DQN):
     """DQN for these games, whose rows are agent steps in a ``ReplayBuffer`` of each module.
 
-    Buffers are no part of checkpoints. An algorithm that goes on from one fills them again, and learns once
-    they have ``num_steps_sampled_before_learning_starts``, which are agent steps.
+    Buffers are no part of checkpoints, and are emptied where the settings of games change. A module learns
+    once its buffer has ``num_steps_sampled_before_learning_starts`` agent steps.
     """
 
     local_replay_buffer: dict[str, ReplayBuffer]
@@ -125,18 +126,20 @@ class TerritorialDQN(TerritorialAlgorithm, DQN):
             metrics.aggregate(results, key=ENV_RUNNER_RESULTS)
             for own in (own for episode in episodes for own in episode.agent_episodes.values()):
                 buffers[own.module_id].add(own)
-        if sum(map(len, buffers.values())) < max(1, config.num_steps_sampled_before_learning_starts):
+        least = max(1, config.num_steps_sampled_before_learning_starts)
+        full = {name: buffer for name, buffer in buffers.items() if len(buffer) >= least}
+        if not full:
             return
         for _ in range(updates):
             with metrics.log_time((TIMERS, LEARNER_UPDATE_TIMER)):
-                self._learn()
+                self._learn(full)
         self.env_runner_group.sync_weights(
-            from_worker_or_learner_group=self.learner_group, policies=list(buffers), inference_only=True
+            from_worker_or_learner_group=self.learner_group, policies=list(full), inference_only=True
         )
 
-    def _learn(self) -> None:
-        """Make an update of the steps that every buffer draws."""
-        config, buffers = self.config, self.local_replay_buffer
+    def _learn(self, buffers: Mapping[str, ReplayBuffer]) -> None:
+        """Make an update of the steps that each of these buffers draws."""
+        config = self.config
         count, beta = config.total_train_batch_size, config.replay_buffer_config["beta"]
         rows = {name: one.sample(count, config.n_step, config.gamma, beta) for name, one in buffers.items()}
         batch = MultiAgentBatch({name: SampleBatch(own) for name, own in rows.items()}, env_steps=count)
@@ -238,6 +241,9 @@ class TerritorialDQNConfig(TerritorialConfig, DQNConfig):
             ("num_learners", max(self.num_learners, 1), 1, "batches from a buffer are not divided"),
             ("num_atoms", self.num_atoms, 1, "a module has one value for each action"),
             ("minibatch_size", self.minibatch_size, None, "an update is of one train batch"),
+            ("num_epochs", self.num_epochs, 1, "an update is of one train batch"),
+            ("noisy", self.noisy, False, "modules explore by epsilon"),
+            ("before_learn_on_batch", self.before_learn_on_batch, None, "rows are learned from as drawn"),
             ("store_buffer_in_checkpoints", self.store_buffer_in_checkpoints, False, "it is filled again"),
             ("learner_connector", self._learner_connector, None, "rows come from the buffer as they are"),
             ("episodes_to_numpy", self.episodes_to_numpy, True, "the buffer stores arrays"),
@@ -246,14 +252,30 @@ class TerritorialDQNConfig(TerritorialConfig, DQNConfig):
         ):
             if value != wanted:
                 raise ValueError(f"{setting} is {value!r}; with DQN it must be {wanted!r}, as {reason}")
-        whole_number("n_step", self.n_step, 1)
+        finite_number("gamma", self.gamma, 0, 1)
         own = self.replay_buffer_config
-        check_fields("replay_buffer_config", own, ("type", "capacity", "alpha", "beta"))
         # RLlib's default, in whose place a ReplayBuffer comes.
-        one_of("the type of replay_buffer_config", own["type"], ("PrioritizedEpisodeReplayBuffer",))
+        one_of("the type of replay_buffer_config", own.get("type"), ("PrioritizedEpisodeReplayBuffer",))
+        check_fields("replay_buffer_config", own, ("type", "capacity", "alpha", "beta"))
+        for name in ("alpha", "beta"):
+            finite_number(f"{name} of replay_buffer_config", own[name], 0, 1)
         least = 2 * self.num_steps_sampled_before_learning_starts  # a step has two observations at most
         capacity = whole_number("capacity of replay_buffer_config", own["capacity"], max(2, least))
         check_room("the steps in the replay buffer", capacity * bytes_of_step, "use a smaller capacity")
+
+    def validate(self) -> None:
+        """Raise ValueError, too, for numbers of steps and chances that RLlib takes as they are."""
+        whole_number("n_step", self.n_step, 1)
+        whole_number(
+            "num_steps_sampled_before_learning_starts", self.num_steps_sampled_before_learning_starts, 0
+        )
+        super().validate()
+        epsilon = self.epsilon if isinstance(self.epsilon, (list, tuple)) else [(0, self.epsilon)]
+        Scheduler.validate(
+            fixed_value_or_schedule=list(epsilon), setting_name="epsilon", description="exploration"
+        )
+        for _, chance in epsilon:
+            finite_number("epsilon", chance, 0, 1)
 
     def _check_learner(self, options: EnvConfig, name: str) -> int:
         """Return the bytes of a step of a learner in the buffer; ValueError if DQN cannot learn from it."""

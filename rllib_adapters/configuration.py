@@ -10,6 +10,7 @@ from typing import Any
 
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+from ray.rllib.core.rl_module.apis import QNetAPI
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModule, RLModuleSpec
 
@@ -222,6 +223,10 @@ def _trainables(
     given = classes_of(module if isinstance(module, Mapping) else dict.fromkeys(names, module), names)
     for name, (kind, _) in given.items():
         _check_class(name, kind, options.form_of(name))
+        if issubclass(kind, QNetAPI) and not config.modules:
+            raise TypeError(
+                f"the module of {name!r} is {kind!r}; it has values of actions, which only DQN learns"
+            )
     return given
 
 

@@ -54,6 +54,8 @@ def go_over(algorithm: Algorithm, wanted: Mapping[str, Any]) -> None:
         algorithm.eval_env_runner_group.foreach_env_runner(partial(apply_settings, env_config=evaluated))
         _remember(algorithm.evaluation_config, evaluated)
     algorithm.learner_group.foreach_learner(lambda learner: _resize(learner.module, None, wanted))
+    if algorithm.local_replay_buffer:
+        algorithm.local_replay_buffer.clear()  # of steps in other games
 
 
 def _check(algorithm: Algorithm, present: EnvConfig, wanted: EnvConfig) -> None:

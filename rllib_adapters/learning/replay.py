@@ -36,8 +36,8 @@ class ReplayBuffer:
         self._ends = np.zeros(capacity, np.bool_)
         self._priorities = np.zeros(capacity, np.float32)  # 0 where no step begins
         self._largest = 1.0
-        # By agent that goes on, the number of what it saw last; some bytes of games that were given up stay.
-        self._open: dict[str, int] = {}
+        # By agent that goes on, the number of what it saw last and its step; those of games given up stay.
+        self._open: dict[str, tuple[int, int]] = {}
         self._drawn: Ints = np.zeros(0, np.int64)
 
     def __len__(self) -> int:
@@ -45,13 +45,16 @@ class ReplayBuffer:
         return int(np.count_nonzero(self._priorities))
 
     def add(self, own: Any) -> None:
-        """Store a piece of an agent's episode, which may go on an earlier one; if it has no room, its end."""
+        """Store a piece of an agent's episode; if it has no room, its end.
+
+        It is joined to the piece before, unless samples between the two are lost.
+        """
         if not len(own):  # it has only begun
             return
         steps = min(len(own), self.capacity - 1)
         oldest = self._count + steps - self.capacity  # once these are stored
-        before = self._open.pop(own.id_, -self.capacity)
-        goes_on = before >= max(oldest, 0) and steps == len(own)
+        before, time = self._open.pop(own.id_, (-self.capacity, 0))
+        goes_on = before >= max(oldest, 0) and steps == len(own) and time == own.t_started
         new = self._write(own.get_observations(), steps + (not goes_on))
         numbers = np.append(before, new) if goes_on else new
         at = numbers[:-1] % self.capacity
@@ -59,7 +62,7 @@ class ReplayBuffer:
         self._next[at], self._priorities[at] = numbers[1:], self._largest
         self._ends[at[-1]] = own.is_terminated
         if not own.is_done:
-            self._open[own.id_] = int(numbers[-1])
+            self._open[own.id_] = int(numbers[-1]), own.t_started + len(own)
 
     def _write(self, seen: Arrays, count: int) -> Ints:
         """Put the last ``count`` observations in place of the oldest ones; return their numbers."""
@@ -102,7 +105,9 @@ class ReplayBuffer:
         }
 
     def update_priorities(self, errors: Floats) -> None:
-        """Draw the steps of the last sample by these errors from now on, float (count,)."""
+        """Draw the steps of the last sample by these errors from now on, float (count,), which are finite."""
+        if not np.isfinite(errors).all():
+            raise ValueError("errors of values are not finite; use a lower learning rate, or clip gradients")
         found = (np.abs(errors) + SMALLEST) ** self._alpha
         self._priorities[self._drawn] = found
         self._largest = max(self._largest, float(found.max()))

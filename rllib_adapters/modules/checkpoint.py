@@ -6,13 +6,14 @@ import atexit
 import json
 import os
 import pickle
+import re
 import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rllib_adapters.envs.env_config import GAMES, POOL
+from rllib_adapters.envs.env_config import GAMES
 from territorial.config import GameConfig
 from territorial.evaluation.players import CHECKPOINT
 from territorial.league import MismatchError, SnapshotStore
@@ -90,12 +91,15 @@ def _read(folder: Path, given: str, name: str) -> tuple[Any, Mapping[str, Any]]:
             f"{str(folder)!r} is {what}; it must be what `algorithm.save_to_path` of the new stack wrote"
         )
     constructors = {path.parent.name: path for path in sorted(modules.glob("*/class_and_ctor_args.pkl"))}
-    learning = [one for one in constructors if not one.startswith(POOL)]  # or pool_0
+    learning = [one for one in constructors if not re.fullmatch(r"pool(_\d+)?", one)]
     if name not in learning:
         raise ValueError(f"{given} is none that learns; those that learn are {', '.join(learning) or 'none'}")
     try:
         pickle.loads(constructors[name].read_bytes())  # where this fails, Ray makes a module of another class
-        found = RLModule.from_checkpoint(modules / name)
+        found = RLModule.from_checkpoint(modules / name)  # which leaves weights that are not there at random
+        kept = pickle.loads((modules / name / "module_state.pkl").read_bytes())
+        if missing := sorted(found.state_dict().keys() - kept.keys()):
+            raise KeyError(f"it lacks the weights {', '.join(missing)}")
         played = pickle.loads(state.read_bytes()).get(GAMES, {})
     except Exception as error:  # whatever the code of pickles raises
         writer = json.loads((modules / name / "metadata.json").read_text()).get("ray_version")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import ray
+import torch
 from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters.train.options import DEFAULT, PRESETS, Training
@@ -62,7 +63,9 @@ def measured_rates(preset: str = DEFAULT) -> Rates:
     one_of("preset", preset, PRESETS)
     training = dataclasses.replace(PRESETS[preset], env_runners=0)
     start_ray(0)
+    threads = torch.get_num_threads()
     try:
+        torch.set_num_threads(training.torch_threads)
         with tempfile.TemporaryDirectory() as folder:
             algorithm = configured(training, SnapshotStore(folder), PPOConfig()).build_algo()
             algorithm.train()
@@ -75,9 +78,10 @@ def measured_rates(preset: str = DEFAULT) -> Rates:
                 LOG.info("measuring %s: %d iterations", preset, iterations)
             algorithm.stop()
     finally:
+        torch.set_num_threads(threads)
         ray.shutdown()
     steps = iterations * training.iteration_steps
-    rows, rest = steps * training.agent_seats, seconds - sum(sampling) - sum(learning)
+    rows, rest = steps * training.agent_seats, max(0.0, seconds - sum(sampling) - sum(learning))
     return Rates(steps / sum(sampling), rows / sum(learning), rest / iterations)
 
 
@@ -187,7 +191,7 @@ def plan_for(cores: int, memory: int, preset: str = DEFAULT, *, rates: Rates | N
     """
     one_of("preset", preset, PRESETS)
     most = whole_number("cores", cores, 1, MOST_CORES) - 1
-    whole_number("memory", memory, 1)
+    memory = whole_number("memory", memory, 1) // MB * MB  # as the command has it
     training, rates = PRESETS[preset], rates or RATES[preset]
     setup = training.setup(parameters_of(training))
     steps, rows = training.iteration_steps, training.iteration_steps * training.agent_seats
@@ -202,7 +206,7 @@ def plan_for(cores: int, memory: int, preset: str = DEFAULT, *, rates: Rates | N
     room = most if most > 1 else 0  # a single runner would only play while the driver waits
     fitting = bisect_right(range(2, min(room, useful) + 1), memory, key=lambda one: with_runners(one).peak)
     found = with_runners(fitting + 1 if fitting else 0)
-    bounds = {"learner": useful, "cores": room, "memory": found.runners}
+    bounds = {"learner": useful if useful > 1 else 0, "cores": room, "memory": found.runners}
     return ScalingPlan(
         preset,
         dataclasses.replace(training, env_runners=found.runners, memory_mb=memory // MB),

@@ -42,6 +42,8 @@ BOUNDS = {
     "learner": "more runners would hardly make it faster, because the learner takes most of the time",
 }
 """What a faster run would need."""
+MOST_BYTES = 2**60
+"""A size is below this."""
 _UNITS = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
 
 
@@ -118,12 +120,17 @@ def _plan(parsed: argparse.Namespace) -> int:
             raise UsageError(
                 f"argument --{option}: it is needed with --cores, --memory, --preset and --measure"
             )
+    for name in ("config", "form", "budget", *NAMED):
+        if getattr(parsed, name) is not None:
+            flag = name.replace("_", "-")
+            raise UsageError(f"argument --{flag}: it does not go with --cores, whose league is the preset's")
     preset = {} if parsed.preset is None else {"preset": parsed.preset}
     try:
+        plans = PLANS.load()
         with blamed_on("--preset", ValueError):
-            plans = PLANS.load()
-            rates = plans.measured_rates(**preset) if parsed.measure else None
-            plan = plans.plan_for(parsed.cores, parsed.memory, **preset, rates=rates)
+            plans.plan_for(parsed.cores, parsed.memory, **preset)  # before what takes half a minute
+        rates = plans.measured_rates(**preset) if parsed.measure else None
+        plan = plans.plan_for(parsed.cores, parsed.memory, **preset, rates=rates)
     except ImportError as error:
         raise UsageError(
             f"argument --cores: a plan needs RLlib: pip install 'territorial-env[rllib]' ({error})"
@@ -156,9 +163,12 @@ def setup_of(parsed: argparse.Namespace) -> Setup:
 def size(text: str) -> int:
     """Return the bytes that a text such as ``6GB`` or ``1.5 TB`` names."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?B)\s*", text, re.IGNORECASE)
-    if not match:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 6GB; units are {', '.join(_UNITS)}")
-    return int(float(match[1]) * _UNITS[match[2].upper()])
+    number = float(match[1]) * _UNITS[match[2].upper()] if match else 0
+    if not 1 <= number < MOST_BYTES:
+        raise argparse.ArgumentTypeError(
+            f"{text[:40]!r} is not a size such as 6GB; units are {', '.join(_UNITS)}"
+        )
+    return int(number)
 
 
 def as_data(plan: Plan) -> dict[str, Any]:

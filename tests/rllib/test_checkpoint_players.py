@@ -125,6 +125,8 @@ def spoil(folder, what):
     main = folder / MODULES / "main"
     if what == "pool":
         shutil.copytree(main, main.with_name("pool"))
+    elif what == "without weights":
+        (main / "module_state.pkl").write_bytes(pickle.dumps({}))
     elif what == "of another Ray":
         (main / "class_and_ctor_args.pkl").write_bytes(b"cray.rllib.nowhere\nThing\n.")
         about = json.loads((main / "metadata.json").read_text())
@@ -152,6 +154,7 @@ def spoil(folder, what):
             "",
             "cannot be read here; Ray 3.1.0 wrote it: ModuleNotFoundError: .*nowhere",
         ),
+        ({}, "without weights", "", "cannot be read here; .* it lacks the weights policy.candidate.weight, "),
         ({"change": math.nan}, "whole", ":main", "'{}' is not finite; no snapshot can play it"),
         (
             {"kind": DefaultPPOTorchRLModule, "catalog": PPOCatalog},

@@ -8,12 +8,14 @@ import pytest
 import torch
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.dqn import DQNConfig
+from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.columns import Columns
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 from ray.rllib.policy.sample_batch import MultiAgentBatch, SampleBatch
 
 import territorial
 from rllib_adapters import configure, configure_league
+from rllib_adapters.curriculum import set_env
 from rllib_adapters.learning.replay import ReplayBuffer
 from rllib_adapters.modules.board import settings_of
 from rllib_adapters.modules.pairs import PairModule, QPairModule
@@ -79,6 +81,28 @@ def test_steps_of_pieces_are_joined_and_each_observation_is_stored_once():
     assert three[2] == (2, 2 + 0.5 * 3, 4, 2, True)
     assert three[101] == (101, 101, 102, 1, False)
     assert buffer._open == {}
+
+
+def test_pieces_are_joined_only_where_no_sample_between_them_is_lost():
+    buffer = ReplayBuffer(20, 0.6, 0)
+    for first in (0, 2, 50):
+        buffer.add(piece("a", first, 2))
+    assert drawn_from(buffer, n_step=3) == {
+        0: (0, 0 + 0.5 * 1 + 0.25 * 2, 3, 3, False),
+        1: (1, 1 + 0.5 * 2 + 0.25 * 3, 4, 3, False),
+        2: (2, 2 + 0.5 * 3, 4, 2, False),
+        3: (3, 3, 4, 1, False),
+        50: (50, 50 + 0.5 * 51, 52, 2, False),
+        51: (51, 51, 52, 1, False),
+    }
+
+
+def test_errors_that_are_not_finite_say_so():
+    buffer = ReplayBuffer(8, 0.6, 0)
+    buffer.add(piece("a", 0, 4))
+    buffer.sample(3, 1, 1.0, 0.4)
+    with pytest.raises(ValueError, match="errors of values are not finite"):
+        buffer.update_priorities(np.array([1.0, np.nan, 0.5]))
 
 
 def test_a_buffer_that_is_full_replaces_the_oldest_steps_and_draws_no_others():
@@ -284,6 +308,15 @@ def test_a_buffer_takes_what_was_predicted():
         ({}, {"num_atoms": 51}, "num_atoms is 51; with DQN it must be 1"),
         ({}, {"store_buffer_in_checkpoints": True}, "store_buffer_in_checkpoints is True; .* filled again"),
         ({}, {"n_step": 0}, "n_step is 0; it must be a whole number of at least 1"),
+        ({}, {"n_step": (1, 3)}, r"n_step is \(1, 3\); it must be a whole number"),
+        ({}, {"num_steps_sampled_before_learning_starts": None}, "learning_starts is None; it must be"),
+        ({}, {"gamma": 1.5}, "gamma is 1.5; it must be a finite number from 0 to 1"),
+        ({}, {"alpha": -1}, "alpha of replay_buffer_config is -1; it must be a finite number from 0 to 1"),
+        ({}, {"beta": "x"}, "beta of replay_buffer_config is 'x'; it must be a finite number"),
+        ({}, {"epsilon": 5}, "epsilon is 5; it must be a finite number from 0 to 1"),
+        ({}, {"epsilon": [(10, 1.0), (20, 0.0)]}, "epsilon"),
+        ({}, {"noisy": True}, "noisy is True; with DQN it must be False"),
+        ({}, {"num_epochs": 2}, "num_epochs is 2; with DQN it must be 1"),
         ({}, {"capacity": 119}, "capacity of replay_buffer_config is 119; it must be .* at least 120"),
         ({}, {"capacity": 10**12}, "the steps in the replay buffer take .* MB of memory, and"),
         ({}, {"type": "EpisodeReplayBuffer"}, "the type of replay_buffer_config"),
@@ -297,8 +330,22 @@ def test_what_it_cannot_be_given_is_an_error_when_it_is_built(env, settings, mes
             config.replay_buffer_config[name] = value
         else:
             setattr(config, name, value)
-    with pytest.raises((ValueError, MemoryError), match=message):
+    with pytest.raises((TypeError, ValueError, MemoryError), match=message):
         config.validate()
+
+
+def test_values_of_actions_are_for_dqn_alone():
+    with pytest.raises(TypeError, match="'main' is .*QPairModule.*values of actions, which only DQN learns"):
+        configure(PPOConfig(), {"config": CONFIG, "obs": "pairs"}, module=QPairModule)
+
+
+@pytest.mark.usefixtures("running_ray")
+def test_steps_of_other_games_are_not_learned_from(ends):
+    algorithm = ends(config_of().build_algo())
+    algorithm.train()
+    assert algorithm.local_replay_buffer
+    set_env(algorithm, config=CONFIG.replace(rewards={"placement": -5.0}))
+    assert not algorithm.local_replay_buffer
 
 
 @pytest.mark.checkout

@@ -3,12 +3,14 @@
 import json
 
 import pytest
+import torch
 
 from rllib_adapters import plan_for
+from rllib_adapters.train import scaling
 from rllib_adapters.train.options import PRESETS
 from rllib_adapters.train.scaling import Rates, seconds_of
 from territorial import cli
-from territorial.memory.plan import BudgetError
+from territorial.memory.plan import MB, BudgetError
 
 GB = 2**30
 CORES = (1, 2, 3, 4, 16, 64, 256)
@@ -70,3 +72,30 @@ def test_the_command_prints_the_plan_and_a_command_that_trains_so(capsys):
     assert (parsed.preset, parsed.env_runners) == ("pairs", plan.memory.runners)
     assert (cli.main([*arguments, "--preset", "x"]), cli.main(arguments[:4])) == (2, 2)
     assert "argument --memory: it is needed" in capsys.readouterr().err
+    for bad, message in (
+        (["--cores", "4", "--memory", "0GB"], "--memory: '0GB' is not a size such as 6GB"),
+        (["--cores", "4", "--memory", "9" * 400 + "GB"], "is not a size such as 6GB"),
+        ([*arguments[2:], "--capacity", "9"], "--capacity: it does not go with --cores"),
+        ([*arguments[2:], "--budget", "1GB"], "--budget: it does not go with --cores"),
+    ):
+        assert cli.main(["info", "memory", *bad]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_rates_of_a_machine_change_its_plan_and_what_bounds_it():
+    plan = plan_for(16, 64 * GB, rates=Rates(13000, 500, 0.1))
+    assert (plan.memory.runners, plan.bound) == (0, "learner")
+    least = plan_for(3, 64 * GB)
+    assert least.memory.runners == 2
+    assert (
+        plan_for(3, least.memory.peak).memory.peak <= plan_for(3, least.memory.peak).training.memory_mb * MB
+    )
+
+
+@pytest.mark.usefixtures("no_ray")
+def test_rates_are_measured_as_presets_play(monkeypatch):
+    monkeypatch.setattr(scaling, "MEASURED_SECONDS", 0)
+    threads = torch.get_num_threads()
+    rates = scaling.measured_rates("quick")
+    assert min(rates[:2]) > 0 <= rates.rest
+    assert torch.get_num_threads() == threads
