@@ -24,7 +24,7 @@ from territorial.render.ansi import color_depth_of
 from territorial.render.board import Image
 from territorial.render.figures import percent
 from territorial.render.renderer import INK, blank
-from territorial.render.text import capital_height, draw_text, text_width
+from territorial.render.labels import capital_height, draw_text, text_width
 
 EXAMPLES = """\
   territorial info maps                     list all kinds, options and lands
