@@ -17,7 +17,7 @@ from territorial.engine.seats import EXTERNAL
 from territorial.evaluation.intervals import wilson
 from territorial.evaluation.what_if import Position, play_on
 from territorial.evaluation.workers import Processes
-from territorial.replay.branch import play_to_tick
+from territorial.replay.replay import play_to_tick
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--positions", type=int, default=1000)

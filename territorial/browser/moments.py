@@ -12,7 +12,7 @@ from territorial.evaluation.players import in_games
 from territorial.evaluation.schedule import CHAMPION
 from territorial.observation.action_encoding import NO_TARGET
 from territorial.replay import Replay
-from territorial.replay.branch import DRIVEN, player_of
+from territorial.replay.replay import DRIVEN, player_of
 
 ADVICE, AGENT_VIEW = "advice", "agent_view"
 

@@ -23,8 +23,8 @@ from territorial.engine.vec_game import VecGame
 from territorial.evaluation.schedule import CHAMPION
 from territorial.game.state import view
 from territorial.replay import Replay
-from territorial.replay.branch import DRIVEN, play_to_tick, player_of
 from territorial.replay.file_format import unpack
+from territorial.replay.replay import DRIVEN, play_to_tick, player_of
 
 NO_LINE_UPS: Mapping[str, Sequence[Seat]] = MappingProxyType({})
 

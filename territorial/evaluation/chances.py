@@ -15,7 +15,7 @@ from territorial.engine.seats import EXTERNAL, Seat
 from territorial.evaluation.what_if import MOST_GAMES, Position, a_player, name_of, play_on
 from territorial.evaluation.workers import Play, Processes
 from territorial.replay import Replay
-from territorial.replay.branch import DRIVEN, check_known, play_to_tick
+from territorial.replay.replay import DRIVEN, check_known, play_to_tick
 
 MOST_MOMENTS = 1_000
 

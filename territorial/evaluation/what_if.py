@@ -25,7 +25,7 @@ from territorial.evaluation.statistics import mean_of
 from territorial.evaluation.workers import Play, Processes
 from territorial.game.state import SEATING, State, view
 from territorial.replay import Replay
-from territorial.replay.branch import DRIVEN, check_alive, check_known, future_of, play_to_tick
+from territorial.replay.replay import DRIVEN, check_alive, check_known, future_of, play_to_tick
 
 Choice = tuple[int, int] | Seat | None
 """What a seat does instead: a launch (owner code, 1024ths), None: it holds; or another player goes on."""
