@@ -1,19 +1,16 @@
 """``PayoffMatrix``: how often each player places above each other one."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from territorial.config.validation import shown, whole_number
 from territorial.constants import MAX_PLAYERS
 from territorial.evaluation.intervals import wilson
 from territorial.evaluation.outcome import team_numbers, team_parts
-from territorial.typing import Floats, Ints
+from territorial.typing import Array, Floats, Ints
 
 PRIOR = 2.0
 """Games, half of them won, that every pair is taken to have played: what is not known is even."""
@@ -181,7 +178,7 @@ class PayoffMatrix:
         share = np.divide(self._sums[_ABOVE][block], met, out=np.full(met.shape, np.nan), where=met > 0)
         return share, self._counts[_GAMES][block]
 
-    def _row(self, table: npt.NDArray[Any], first: str, others: Sequence[str]) -> npt.NDArray[Any]:
+    def _row(self, table: Array, first: str, others: Sequence[str]) -> Array:
         """Return (N,) the entries of a table for ``first`` and each other, 0 for unknown players."""
         i, rows = self._index.get(first), [self._index.get(name, -1) for name in others]
         if i is None or not rows:
@@ -191,19 +188,17 @@ class PayoffMatrix:
 
     # ---- saving ---------------------------------------------------------------------------------------
 
-    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def to_arrays(self) -> dict[str, Array]:
         """Return all but the names as arrays, with which :meth:`from_arrays` makes another."""
         n = len(self._index)
         tables = {"sums": self._sums, "counts": self._counts}
-        arrays: dict[str, npt.NDArray[Any]] = {
-            name: table[:, :n, :n].copy() for name, table in tables.items()
-        }
+        arrays: dict[str, Array] = {name: table[:, :n, :n].copy() for name, table in tables.items()}
         return arrays | {"last": self._last[:n].copy(), "num_games": np.array(self._num_games)}
 
     @classmethod
     def from_arrays(
-        cls, names: Sequence[str], arrays: Mapping[str, npt.NDArray[Any]], capacity: int | None = None
-    ) -> PayoffMatrix:
+        cls, names: Sequence[str], arrays: Mapping[str, Array], capacity: int | None = None
+    ) -> Self:
         """Return the payoff of ``names`` and ``to_arrays``; ValueError for impossible numbers."""
         payoff = cls(capacity)
         for name, (dtype, shape) in layout(len(names)).items():
@@ -211,9 +206,11 @@ class PayoffMatrix:
                 raise ValueError(
                     f"the payoff matrix has no array {name!r} of {np.dtype(dtype)} of the shape {shape}"
                 )
-        payoff._index = {name: i for i, name in enumerate(names)}
-        if len(payoff._index) < len(names):
-            raise ValueError("the payoff matrix has a player twice")
+        for i, name in enumerate(names):
+            if payoff._index.setdefault(name, i) != i:
+                raise ValueError(
+                    f"players[{i}] is {name!r}, which occurs before; each player must occur only once"
+                )
         _check(names, arrays)
         payoff._sums = np.array(arrays["sums"], np.float64)
         payoff._counts = np.array(arrays["counts"], np.int64)
@@ -236,7 +233,7 @@ def layout(players: int) -> dict[str, TableSpec]:
     }
 
 
-def _check(names: Sequence[str], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+def _check(names: Sequence[str], arrays: Mapping[str, Array]) -> None:
     """Raise ValueError for impossible numbers, because computations rely on valid ones."""
     total = whole_number("num_games", arrays["num_games"], 0, LARGEST_COUNT)
     last, sums, counts = arrays["last"], arrays["sums"], arrays["counts"]
