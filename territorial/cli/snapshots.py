@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from territorial.cli.options import UsageError, blamed_on
-from territorial.evaluation.code import code_digest
+from territorial.evaluation.players import code_digest
 from territorial.evaluation.players import SNAPSHOT, Player, load, snapshots_of
 from territorial.league import SnapshotStore
 

@@ -14,11 +14,10 @@ from territorial import bots
 from territorial.bots.program import OnFailure
 from territorial.config import GameConfig
 from territorial.engine.seats import LINEUPS
-from territorial.evaluation.charts import draw_charts
+from territorial.evaluation.charts import RecordArrays, draw_charts
 from territorial.evaluation.play import played
 from territorial.evaluation.players import Entrants, Player, in_games, is_acting
 from territorial.evaluation.record import GameRecord
-from territorial.evaluation.record_arrays import RecordArrays
 from territorial.evaluation.schedule import MATCH, Contest, Draw
 from territorial.evaluation.standings import Standings
 from territorial.evaluation.workers import Play, Processes

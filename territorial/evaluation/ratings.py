@@ -1,9 +1,7 @@
 """Plackett-Luce ratings of players by their places, as in openskill."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -88,7 +86,7 @@ class Ratings:
         return {name: list(rating) for name, rating in self._ratings.items()}
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Sequence[float]]) -> Ratings:
+    def from_dict(cls, values: Mapping[str, Sequence[float]]) -> Self:
         """Return the ratings of ``to_dict``."""
         ratings = cls()
         ratings._ratings = {name: Rating(*map(float, pair)) for name, pair in values.items()}

@@ -21,7 +21,7 @@ from territorial.evaluation.intervals import Estimate, wilson
 from territorial.evaluation.places import known_places
 from territorial.evaluation.players import named_bot
 from territorial.evaluation.progress import ProgressLine
-from territorial.evaluation.statistics import mean_of
+from territorial.evaluation.intervals import mean_of
 from territorial.evaluation.workers import Play, Processes
 from territorial.game.state import SEATING, State, view
 from territorial.replay import Replay

@@ -28,7 +28,7 @@ from territorial.engine.seats import (
 )
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.chances import chances_at
-from territorial.evaluation.code import code_of
+from territorial.evaluation.players import code_of
 from territorial.evaluation.schedule import MOST_GAMES
 from territorial.evaluation.workers import Play, Processes
 from territorial.files.atomic import check_unused, own_file, own_folder

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from territorial.evaluation import charts, plots, ratings
-from territorial.evaluation.record_arrays import RecordArrays
-from territorial.evaluation.statistics import rate
+from territorial.evaluation.charts import RecordArrays
+from territorial.evaluation.standings import rate
 from tests.league.test_statistics import record
 
 NEEDS = "needs the extra league: pip install '.[league]'"
