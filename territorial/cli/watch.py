@@ -16,7 +16,7 @@ from territorial.cli.demo import with_progress
 from territorial.cli.options import UsageError, blamed_on, explained
 from territorial.cli.pages import add_server_options, listens, serve, show, write_game
 from territorial.engine.seats import CustomBot
-from territorial.evaluation.chances import chances
+from territorial.evaluation.what_if import chances
 from territorial.evaluation.schedule import USUAL_SEATS
 from territorial.replay import LiveGame, Recorder, Replay
 

@@ -27,7 +27,7 @@ from territorial.engine.seats import (
     with_bots_of_files,
 )
 from territorial.engine.vec_game import VecGame
-from territorial.evaluation.chances import chances_at
+from territorial.evaluation.what_if import chances_at
 from territorial.evaluation.players import code_of
 from territorial.evaluation.schedule import MOST_GAMES
 from territorial.evaluation.workers import Play, Processes
