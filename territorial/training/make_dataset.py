@@ -1,7 +1,5 @@
 """Makes a data set from games of bots, shard by shard."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -27,25 +25,26 @@ from territorial.engine.seats import (
     with_bots_of_files,
 )
 from territorial.engine.vec_game import VecGame
-from territorial.evaluation.what_if import chances_at
 from territorial.evaluation.players import code_of
 from territorial.evaluation.schedule import MOST_GAMES
+from territorial.evaluation.what_if import chances_at
 from territorial.evaluation.workers import Play, Processes
 from territorial.files.atomic import check_unused, own_file, own_folder
 from territorial.files.bounded import differences
 from territorial.files.locks import one_writer
 from territorial.replay import Decisions, Recorder, Replay
 from territorial.replay.decision_rows import RowOptions, check_fits, decisions_of
-from territorial.training.dataset import is_intact, write_shard
-from territorial.training.manifest import (
+from territorial.training.dataset import (
     FILE,
     DatasetError,
     DatasetManifest,
     Recipe,
     Shard,
     current_columns,
+    is_intact,
     read_manifest,
     shard_name,
+    write_shard,
 )
 
 GAMES_PER_SHARD = 32
