@@ -163,6 +163,8 @@ def checked_pools(name: str, given: Any) -> tuple[str, ...]:
     return pools
 
 
+# ---- learners, and the rules of a league -------------------------------------------------------------------
+
 Role = Literal["main", "main_exploiter", "league_exploiter"]
 Games = Literal["own", "shared"]
 Eviction = Literal["oldest", "weakest", "similar"]

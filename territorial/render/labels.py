@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from PIL.ImageFont import FreeTypeFont
 
 
+# ---- text --------------------------------------------------------------------------------------------------
+
+
 @lru_cache(maxsize=16)
 def _font(size: int) -> "FreeTypeFont":
     """Return Aileron, the font that is part of Pillow: pictures need no font file of the system."""
