@@ -9,8 +9,7 @@ import numpy as np
 
 from territorial.evaluation.intervals import Estimate, mean_of, wilson
 from territorial.evaluation.outcome import Outcome, PlacedGame, team_numbers, team_parts
-from territorial.evaluation.payoff import PayoffMatrix
-from territorial.evaluation.ratings import NEEDED, Rating, Ratings
+from territorial.evaluation.ratings import NEEDED, PayoffMatrix, Rating, Ratings
 from territorial.typing import Array, Floats
 
 FEW = 30

@@ -1,7 +1,7 @@
 """Leagues, independent of frameworks: matchmaking, snapshots that processes share, ratings."""
 
 from territorial.evaluation.outcome import Outcome
-from territorial.evaluation.payoff import Payoff, PayoffMatrix
+from territorial.evaluation.ratings import Payoff, PayoffMatrix
 from territorial.league.config import Gate, LeagueConfig, Learner, Opponents
 from territorial.league.league import FreezeResult, GateStatus, League
 from territorial.league.manifest import (

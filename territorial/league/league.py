@@ -9,8 +9,7 @@ import numpy as np
 
 from territorial.config.validation import whole_number, whole_number_in
 from territorial.evaluation.outcome import team_numbers
-from territorial.evaluation.payoff import Payoff, PayoffMatrix, layout
-from territorial.evaluation.ratings import Rating, Ratings
+from territorial.evaluation.ratings import Payoff, PayoffMatrix, Rating, Ratings, layout
 from territorial.files.atomic import write_file
 from territorial.files.bounded import fits, open_file, parse
 from territorial.league.config import Candidates, LeagueConfig, Learner, Opponents, drawn_few

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from territorial.config.validation import checked_list, finite_number, shown, whole_number, whole_number_in
-from territorial.evaluation.payoff import TableSpec, layout
-from territorial.evaluation.ratings import Rating
+from territorial.evaluation.ratings import Rating, TableSpec, layout
 from territorial.files.bounded import Bounds, check_fields, parse_object
 from territorial.league.config import LeagueConfig
 from territorial.league.seating import Player

@@ -13,8 +13,8 @@ from territorial.evaluation import ratings
 from territorial.evaluation.charts import RecordArrays
 from territorial.evaluation.evaluate import METRICS
 from territorial.evaluation.outcome import Outcome, team_numbers, team_parts
-from territorial.evaluation.payoff import PayoffMatrix
 from territorial.evaluation.places import known_places, places_now, teams_by_seat
+from territorial.evaluation.ratings import PayoffMatrix
 from territorial.evaluation.record import GameRecord, ResultsError
 from territorial.evaluation.schedule import Contest
 from territorial.evaluation.standings import rate
