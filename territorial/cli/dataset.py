@@ -11,7 +11,7 @@ from territorial.evaluation.progress import Progress
 from territorial.evaluation.schedule import MOST_GAMES
 from territorial.evaluation.workers import MOST_PROCESSES, PlayingError
 from territorial.training import DatasetError, make
-from territorial.training.make_dataset import GAMES_PER_SHARD, MOST_GAMES_PER_SHARD
+from territorial.training.dataset import GAMES_PER_SHARD, MOST_GAMES_PER_SHARD
 
 EXAMPLES = """\
   territorial dataset clones --games 1000
