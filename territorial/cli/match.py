@@ -13,8 +13,7 @@ from territorial.cli import options, snapshots
 from territorial.cli.machine import provenance
 from territorial.cli.options import INTERRUPTED, UsageError, blamed_on, number, option
 from territorial.engine.seats import LINEUPS
-from territorial.evaluation.charts import PLOTS
-from territorial.evaluation.match import DEFAULT_LINEUP, MAPS, match
+from territorial.evaluation.match import DEFAULT_LINEUP, MAPS, PLOTS, match
 from territorial.evaluation.plots import check_matplotlib, check_plots
 from territorial.evaluation.record import ResultsError
 from territorial.evaluation.schedule import MOST_GAMES

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from territorial import GameConfig, Scenario
-from territorial.evaluation.charts import RecordArrays
 from territorial.evaluation.evaluate import METRICS, Evaluation
+from territorial.evaluation.match import RecordArrays
 from territorial.evaluation.record import GameRecord, GameResults, ResultsError, bounds_of
 from territorial.evaluation.schedule import Contest, Schedule
 from territorial.league import LineUpDistribution

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from territorial.evaluation.charts import RecordArrays
 from territorial.evaluation.intervals import mean_of, students_t, wilson
+from territorial.evaluation.match import RecordArrays
 from territorial.evaluation.record import GameRecord
 from territorial.evaluation.standings import FEW
 

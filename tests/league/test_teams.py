@@ -10,8 +10,8 @@ import pytest
 
 from territorial import GameConfig, Scenario, VecGame, evaluate, match
 from territorial.evaluation import ratings
-from territorial.evaluation.charts import RecordArrays
 from territorial.evaluation.evaluate import METRICS
+from territorial.evaluation.match import RecordArrays
 from territorial.evaluation.outcome import Outcome, team_numbers, team_parts
 from territorial.evaluation.places import known_places, places_now, teams_by_seat
 from territorial.evaluation.ratings import PayoffMatrix
