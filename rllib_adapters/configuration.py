@@ -38,7 +38,7 @@ from rllib_adapters.networks import default_of
 from rllib_adapters.observations.connector import frames_for_learners, frames_for_runners
 from territorial.config.validation import one_of
 from territorial.league import League, SnapshotStore
-from territorial.league.bot_names import GAME
+from territorial.league.seating import GAME
 from territorial.nets import PairPolicy
 
 

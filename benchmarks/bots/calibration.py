@@ -17,7 +17,7 @@ from territorial.engine.seats import EXTERNAL
 from territorial.evaluation.intervals import wilson
 from territorial.evaluation.what_if import Position, play_on
 from territorial.evaluation.workers import Processes
-from territorial.replay.branch import play_to_tick
+from territorial.replay.replay import play_to_tick
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--positions", type=int, default=1000)
@@ -46,7 +46,7 @@ def main() -> None:
         tick = 10 * int(random.integers(replay.num_ticks // 10))
         game, sitting, _ = play_to_tick(replay, tick, {})
         position = {"": Position(game.save(0), [one or EXTERNAL for one in sitting], tick)}
-        ended = play_on(replay, position, asked.games + 1, Processes(asked.processes)).places[""]
+        ended = play_on(replay, position, asked.games + 1, Processes(asked.processes))[0][""]
         alive = game.state.alive[0, 1:] != 0
         half, wins = asked.games // 2, ended[:, alive] == 1
         predicted.append(np.stack([wins[:half].mean(0), wins[half:-1].mean(0)], axis=1))

@@ -48,8 +48,7 @@ from territorial import bots
 from territorial.bots.bot_files import bot_of_file, is_bot_file
 from territorial.config import GameConfig
 from territorial.config.map_names import KINDS, LANDS
-from territorial.evaluation.intervals import Estimate
-from territorial.evaluation.statistics import mean_of
+from territorial.evaluation.intervals import Estimate, mean_of
 
 TINY = GameConfig(height=64, width=64, num_players=8, **EXAM_MAPS)
 LARGE = GameConfig(height=512, width=512, num_players=128, map_seed=EXAM_MAPS["map_seed"], num_maps=16)

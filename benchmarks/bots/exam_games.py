@@ -12,8 +12,7 @@ from territorial.cli import options
 from territorial.config import GameConfig
 from territorial.engine.seats import LINEUPS, name_of
 from territorial.engine.vec_game import VecGame
-from territorial.evaluation.intervals import Estimate, wilson
-from territorial.evaluation.statistics import mean_of
+from territorial.evaluation.intervals import Estimate, mean_of, wilson
 from territorial.files.cores import usable_cores
 from territorial.typing import Floats, Ints
 

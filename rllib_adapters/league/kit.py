@@ -26,7 +26,7 @@ from rllib_adapters.league.line_up import Ended, Seating, by_returns, module_of_
 from rllib_adapters.league.pool import Bot, LeaguePool, build_module, store_of
 from territorial.config.validation import shown, whole_number
 from territorial.league import League, LeagueConfig, Manifest, SnapshotStore
-from territorial.league.bot_names import GAME
+from territorial.league.seating import GAME
 
 SeatOf = Callable[[Any], Any] | Mapping[Any, Any]
 

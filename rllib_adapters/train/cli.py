@@ -14,7 +14,7 @@ from rllib_adapters.requirements import INSTALL
 from rllib_adapters.train.options import DEFAULT, LIMITS, PRESETS, RUN_FILE, Training, check_new
 from territorial._log import LOG, elapsed
 from territorial.cli import options
-from territorial.cli.options import UsageError
+from territorial.cli.options import UsageError, option
 from territorial.config.fields import describe
 from territorial.engine.vec_game import compile_steps
 from territorial.league.checkpoints import CheckpointError
@@ -34,22 +34,17 @@ EXAMPLES = """\
 
 def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
-    parser = options.new_parser(verbs, "train", "train a league with RLlib", EXAMPLES)
-    parser.add_argument("folder", metavar="RUN", help="folder of the run")
-    parser.add_argument(
-        "--resume", action="store_true", help="resume the run in RUN from its newest complete checkpoint"
-    )
-    options.add_address_option(parser)
-    parser.add_argument(
-        "--preset",
-        choices=tuple(PRESETS),
-        default=DEFAULT,
-        help=options.explained("--preset", default=DEFAULT),
+    parser = options.new_parser(verbs, "train", "train a league with RLlib", EXAMPLES, run)
+    options.add(
+        parser,
+        option("folder", "folder of the run", metavar="RUN"),
+        option("--resume", "resume the run in RUN from its newest complete checkpoint", action="store_true"),
+        options.ADDRESS,
+        option("--preset", shown=DEFAULT, choices=tuple(PRESETS), default=DEFAULT),
     )
     group = parser.add_argument_group(f"options of the run, with the defaults of the preset {DEFAULT}")
     for spec in dataclasses.fields(Training):
         group.add_argument(options.option_of(spec.name), help=_explained(spec), **_taken(spec))
-    parser.set_defaults(run=run)
 
 
 def _taken(spec: dataclasses.Field[Any]) -> dict[str, Any]:

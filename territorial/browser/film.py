@@ -17,7 +17,7 @@ from territorial.config import GameConfig
 from territorial.config.map_names import Terrain
 from territorial.constants import BLOCKED, NEUTRAL
 from territorial.render import owner_colors, render_board
-from territorial.render.colors import checked_teams
+from territorial.render.board import checked_teams
 from territorial.replay import Frame, LiveGame, Replay
 from territorial.typing import Ints
 

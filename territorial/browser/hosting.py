@@ -34,9 +34,9 @@ from territorial.evaluation.players import ActingPolicy, Player, in_games, is_ac
 from territorial.evaluation.schedule import CHAMPION, DEFAULT_FIELD, USUAL_SEATS, dealt
 from territorial.files import atomic
 from territorial.replay import Recorder, Replay
-from territorial.replay.branch import DRIVEN
 from territorial.replay.file_format import MAGIC
 from territorial.replay.recorded import SUFFIX, checked_names
+from territorial.replay.replay import DRIVEN
 
 DEFAULT_PACE = 20
 DEFAULT_LEVEL = "easy"

@@ -32,7 +32,7 @@ from territorial.observation.action_encoding import (
 from territorial.observation.action_encoding import NO_TARGET as HOLDS
 from territorial.observation.pair_columns import OWN, pair_columns
 from territorial.replay import Replay
-from territorial.replay.branch import DRIVEN, player_of
+from territorial.replay.replay import DRIVEN, player_of
 
 LOGIT_UNIT = TEMPERATURE_UNIT * POWERS_UNIT // LOGIT_PARTS
 """Of the logits of a network: at temperature 1, what has one that is higher by this is twice as likely."""

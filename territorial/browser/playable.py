@@ -24,8 +24,8 @@ from territorial.evaluation.schedule import CHAMPION
 from territorial.game.state import view
 from territorial.maps.bank import ground_of
 from territorial.replay import Replay
-from territorial.replay.branch import DRIVEN, play_to_tick, player_of
 from territorial.replay.file_format import unpack
+from territorial.replay.replay import DRIVEN, play_to_tick, player_of
 
 
 def playable(

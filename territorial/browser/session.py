@@ -28,7 +28,7 @@ from territorial.browser.situation import Situation, situation_of, why_not
 from territorial.constants import FRACTIONS
 from territorial.engine.seats import Seat
 from territorial.engine.vec_game import VecGame
-from territorial.evaluation.costliest import CostlyLaunch, costliest_launch
+from territorial.evaluation.what_if import CostlyLaunch, costliest_launch
 from territorial.observation.action_encoding import HOW_MUCH, WHAT, target_of_owner
 from territorial.replay import LiveGame, Recorder, Replay
 

@@ -18,7 +18,7 @@ import numpy as np
 from territorial._log import LOG, elapsed
 from territorial.cli import options
 from territorial.cli.machine import provenance
-from territorial.cli.options import blamed_on, explained
+from territorial.cli.options import blamed_on, number, option
 from territorial.config import GameConfig
 from territorial.constants import RULES_VERSION
 from territorial.engine.seats import Seat, name_of
@@ -40,34 +40,25 @@ RATES = ("env_steps_per_s", "ticks_per_s", "agent_steps_per_s")
 
 def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
-    summary = "measure how fast this machine plays whole games of bots"
-    parser = options.new_parser(verbs, "bench", summary, EXAMPLES)
-    parser.add_argument(
-        "--threads",
-        type=options.whole(1, 1024),
-        default=1,
-        metavar="N",
-        help=explained("--threads", "1 to 1024", default=1),
+    parser = options.new_parser(
+        verbs, "bench", "measure how fast this machine plays whole games of bots", EXAMPLES, run
     )
-    parser.add_argument(
-        "--seconds",
-        type=options.number_of("seconds", 0.1, 3600),
-        default=16.0,
-        metavar="S",
-        help="seconds of measuring; starting up adds a few; 0.1 to 3600 (default 16)",
+    options.add(
+        parser,
+        number("--threads", 1, 1024, default=1),
+        option(
+            "--seconds",
+            "seconds of measuring; starting up adds a few; 0.1 to 3600",
+            shown=16,
+            type=options.number_of("seconds", 0.1, 3600),
+            default=16.0,
+            metavar="S",
+        ),
+        number("--num-games", 1, 1_000_000, default=16),
+        option("--observe", f"write observations as well, in stacks of {FRAMES} boards", action="store_true"),
+        options.seats_option(),
+        options.JSON,
     )
-    parser.add_argument(
-        "--num-games",
-        type=options.whole(1, 1_000_000),
-        default=16,
-        metavar="N",
-        help=explained("--num-games", "1 to 1000000", default=16),
-    )
-    parser.add_argument(
-        "--observe", action="store_true", help=f"write observations as well, in stacks of {FRAMES} boards"
-    )
-    options.add_seats_option(parser)
-    options.add_report(parser, run)
     options.add_config_options(parser, named=())
 
 

@@ -1,19 +1,17 @@
 """``territorial dataset``: writes the decisions of bot games as arrays."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 
 from territorial._log import LOG
 from territorial.cli import options
-from territorial.cli.options import blamed_on, explained
+from territorial.cli.options import blamed_on, number, option
 from territorial.constants import MAX_CANDIDATES, NUM_CANDIDATES
 from territorial.evaluation.progress import Progress
 from territorial.evaluation.schedule import MOST_GAMES
 from territorial.evaluation.workers import MOST_PROCESSES, PlayingError
 from territorial.training import DatasetError, make
-from territorial.training.make_dataset import GAMES_PER_SHARD, MOST_GAMES_PER_SHARD
+from territorial.training.dataset import GAMES_PER_SHARD, MOST_GAMES_PER_SHARD
 
 EXAMPLES = """\
   territorial dataset clones --games 1000
@@ -26,72 +24,61 @@ EXAMPLES = """\
 
 def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
-    summary = "play games of bots and write their decisions as arrays, for cloning and offline learning"
-    parser = options.new_parser(verbs, "dataset", summary, EXAMPLES)
-    parser.add_argument(
-        "folder",
-        metavar="FOLDER",
-        help="output folder; of an unfinished data set, only missing games are played",
+    parser = options.new_parser(
+        verbs,
+        "dataset",
+        "play games of bots and write their decisions as arrays, for cloning and offline learning",
+        EXAMPLES,
+        run,
     )
-    parser.add_argument(
-        "--games",
-        type=options.whole(1, MOST_GAMES),
-        default=100,
-        metavar="N",
-        help=explained("--games", f"1 to {MOST_GAMES}", default=100),
-    )
-    options.add_seed_option(parser, "the first game uses it, the next ones use the next numbers")
-    options.add_seats_option(parser)
-    group = parser.add_argument_group("the rows")
-    group.add_argument(
-        "--rows-of",
-        type=_seats,
-        metavar="SEAT,SEAT,...",
-        help="seats whose decisions are written: names of bots, or numbers from 1 on (default all seats)",
-    )
-    group.add_argument(
-        "--every-ticks",
-        type=options.whole(1, 10**6),
-        metavar="TICKS",
-        help="ticks from one row of a seat to its next; 1 to 1000000 (default a row where the seat decided)",
-    )
-    group.add_argument(
-        "--num-candidates",
-        type=options.whole(1, MAX_CANDIDATES),
-        default=NUM_CANDIDATES,
-        metavar="C",
-        help=f"owners that a row shows of those that the seat can attack; 1 to {MAX_CANDIDATES} (default "
-        "%(default)s)",
-    )
-    group.add_argument(
-        "--discount",
-        type=float,
-        default=1.0,
-        metavar="X",
-        help="discount factor per environment step; 0 to 1, excluding 0 (default %(default)s)",
-    )
-    group.add_argument(
-        "--chances",
-        type=options.whole(1, MOST_GAMES),
-        metavar="N",
-        help=explained(
-            "--chances", f"N times from each tick of --every-ticks; 1 to {MOST_GAMES}", default="none"
+    options.add(
+        parser,
+        option(
+            "folder",
+            "output folder; of an unfinished data set, only missing games are played",
+            metavar="FOLDER",
         ),
+        number("--games", 1, MOST_GAMES, default=100),
+        options.seed_option("the first game uses it, the next ones use the next numbers"),
+        options.seats_option(),
     )
-    group.add_argument(
-        "--games-per-shard",
-        type=options.whole(1, MOST_GAMES_PER_SHARD),
-        default=GAMES_PER_SHARD,
-        metavar="N",
-        help=f"games of one file; 1 to {MOST_GAMES_PER_SHARD} (default %(default)s)",
+    options.add(
+        parser.add_argument_group("the rows"),
+        option(
+            "--rows-of",
+            "seats whose decisions are written: names of bots, or numbers from 1 on",
+            shown="all seats",
+            type=_seats,
+            metavar="SEAT,SEAT,...",
+        ),
+        number(
+            "--every-ticks",
+            1,
+            10**6,
+            "ticks from one row of a seat to its next",
+            shown="a row where the seat decided",
+            metavar="TICKS",
+        ),
+        number(
+            "--num-candidates",
+            1,
+            MAX_CANDIDATES,
+            "owners that a row shows of those that the seat can attack",
+            default=NUM_CANDIDATES,
+            metavar="C",
+        ),
+        option(
+            "--discount",
+            "discount factor per environment step; 0 to 1, excluding 0",
+            shown=1.0,
+            type=float,
+            default=1.0,
+            metavar="X",
+        ),
+        number("--chances", 1, MOST_GAMES, "N times from each tick of --every-ticks", shown="none"),
+        number("--games-per-shard", 1, MOST_GAMES_PER_SHARD, "games of one file", default=GAMES_PER_SHARD),
     )
-    parser.add_argument(
-        "--processes",
-        type=options.whole(1, MOST_PROCESSES),
-        metavar="N",
-        help=explained("--processes", "1 to 1024", default="the usable cores"),
-    )
-    options.add_report(parser, run)
+    options.add(parser, number("--processes", 1, MOST_PROCESSES, shown="the usable cores"), options.JSON)
     options.add_config_options(parser)
 
 

@@ -2,22 +2,20 @@
 
 import argparse
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from territorial.browser.hosting import begin
 from territorial.cli import options
-from territorial.cli.options import explained
-from territorial.cli.pages import show, write_game
+from territorial.cli.options import option
 from territorial.cli.standings import result_of, standings_of, standings_table, team_standings_of
+from territorial.cli.watch import show, with_progress, write_game
 from territorial.engine.seats import shown_names
 from territorial.engine.vec_game import VecGame
-from territorial.evaluation.progress import ProgressLine
 from territorial.evaluation.schedule import lineup_name
 from territorial.files.atomic import new_name
 from territorial.render import render_game, write_png
-from territorial.render.figures import percent
 from territorial.replay import Recorder
 from territorial.replay.recorded import SUFFIX
 
@@ -31,35 +29,29 @@ EXAMPLES = """\
   territorial demo --set launch_delay=0 --set deaths=false --json game.json
 """
 
-T = TypeVar("T")
-
 
 def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
-    summary = "play one whole game of bots, print the standings and leave a picture"
-    parser = options.new_parser(verbs, "demo", summary, EXAMPLES)
-    options.add_seed_option(parser, options.SEEDS_OF_GAMES)
-    options.add_seats_option(parser, has_champion=True)
-    parser.add_argument(
-        "--picture", metavar="FILE", help=explained("--picture", default="territorial-SEED.png, here")
+    parser = options.new_parser(
+        verbs, "demo", "play one whole game of bots, print the standings and leave a picture", EXAMPLES, run
     )
-    parser.add_argument("--no-picture", action="store_true", help=explained("--no-picture"))
-    parser.add_argument(
-        "--page",
-        nargs="?",
-        const="",
-        metavar="FILE",
-        help=explained("--page", default="FILE is territorial-SEED.html, here"),
+    options.add(
+        parser,
+        options.seed_option(options.SEEDS_OF_GAMES),
+        options.seats_option(has_champion=True),
+        option("--picture", shown="territorial-SEED.png, here", metavar="FILE"),
+        option("--no-picture", action="store_true"),
+        option("--page", shown="FILE is territorial-SEED.html, here", nargs="?", const="", metavar="FILE"),
+        option(
+            "--replay",
+            "record the game in FILE, a few KB for `territorial replay`",
+            shown="FILE is territorial-SEED.replay, here",
+            nargs="?",
+            const="",
+            metavar="FILE",
+        ),
+        options.JSON,
     )
-    parser.add_argument(
-        "--replay",
-        nargs="?",
-        const="",
-        metavar="FILE",
-        help="record the game in FILE, a few KB for `territorial replay` (default FILE is "
-        "territorial-SEED.replay, here)",
-    )
-    options.add_report(parser, run)
     options.add_config_options(parser)
 
 
@@ -153,22 +145,3 @@ def _steps(game: VecGame) -> Iterator[float]:
         started = time.perf_counter()
         game.step()
         yield time.perf_counter() - started
-
-
-def with_progress(played: Iterable[T], game: VecGame) -> Iterator[T]:
-    """Yield the items of ``played``, and show the progress of ``game`` on stderr; its last line stays."""
-    names, line, last = shown_names(game.seats_of(0)), ProgressLine(), game.config.max_ticks
-    for one in played:
-        yield one
-        state = game.state
-        tick, leader = int(state.tick[0]), int(state.land[0, 1:].argmax()) + 1
-        share = percent(int(state.land[0, leader]), int(state.num_land[0]))
-        bar = "#" * (20 * tick // last)
-        text = (
-            f"tick {tick:>{len(f'{last:,}')},} of {last:,} [{bar:20}]  "
-            f"{int(state.alive[0].sum()):3} alive  leader P{leader} {names[leader - 1]} {share}"
-        )
-        if state.over[0]:
-            line.close(text)
-        else:
-            line.show(text)

@@ -1,7 +1,5 @@
 """``territorial info``: prints versions, the machine, bots and options."""
 
-from __future__ import annotations
-
 import argparse
 from collections import Counter
 from collections.abc import Mapping
@@ -30,9 +28,14 @@ EXAMPLES = """\
 
 def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
-    summary = "print what is installed, defaults and bots; or what there is to know of maps and memory"
-    parser = options.new_parser(verbs, "info", summary, EXAMPLES)
-    options.add_report(parser, run)
+    parser = options.new_parser(
+        verbs,
+        "info",
+        "print what is installed, defaults and bots; or what there is to know of maps and memory",
+        EXAMPLES,
+        run,
+    )
+    options.add(parser, options.JSON)
     options.add_config_options(parser)
     topics = parser.add_subparsers(title="topics", metavar="TOPIC")
     for topic in (maps, memory):

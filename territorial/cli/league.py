@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from territorial.cli import options
-from territorial.cli.options import UsageError, blamed_on, explained
+from territorial.cli.options import UsageError, blamed_on, number, option
 from territorial.league.charts import draw_league, order_of
 from territorial.league.checkpoints import Checkpoints, DamagedCheckpointsError
 from territorial.league.league import League
@@ -24,24 +24,21 @@ def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
     parser = options.new_parser(verbs, "league", "inspect a league", EXAMPLES)
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    summary = "print the standings of a league, and draw them"
-    show = actions.add_parser("show", help=summary, description=options.described(summary))
-    show.add_argument(
-        "path",
-        metavar="RUN",
-        help="folder of a run of `territorial train` or of the snapshots of a league, or a file written by "
-        "League.save",
+    show = options.new_parser(
+        actions, "show", "print the standings of a league, and draw them", EXAMPLES, run
     )
-    show.add_argument("--plots", metavar="FOLDER", help=explained("--plots"))
-    show.add_argument(
-        "--top",
-        type=options.whole(1, 100_000),
-        default=30,
-        metavar="N",
-        help="players to print, best first; 1 to 100000 (default 30)",
+    options.add(
+        show,
+        option(
+            "path",
+            "folder of a run of `territorial train` or of the snapshots of a league, or a file written by "
+            "League.save",
+            metavar="RUN",
+        ),
+        option("--plots", metavar="FOLDER"),
+        number("--top", 1, 100_000, "players to print, best first", default=30),
+        options.JSON,
     )
-    options.add_quiet(show)
-    options.add_report(show, run)
 
 
 def run(parsed: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 
 from territorial import maps
 from territorial.cli import options
-from territorial.cli.options import UsageError, blamed_on, explained
+from territorial.cli.options import UsageError, blamed_on, number
 from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
 from territorial.config.map_names import KINDS, LANDS, MapKind, Terrain, parse_map_name
@@ -23,8 +23,8 @@ from territorial.render import owner_colors, render_ansi, write_png
 from territorial.render.ansi import color_depth_of
 from territorial.render.board import Image
 from territorial.render.figures import percent
+from territorial.render.labels import capital_height, draw_text, text_width
 from territorial.render.renderer import INK, blank
-from territorial.render.text import capital_height, draw_text, text_width
 
 EXAMPLES = """\
   territorial info maps                     list all kinds, options and lands
@@ -57,65 +57,57 @@ class MapListing(NamedTuple):
 
 def add_parser(topics: Any) -> None:
     """Add this topic to ``info``."""
-    summary = "list maps, show them on the terminal or as a picture, write and check map files"
-    parser = options.new_parser(topics, "maps", summary, EXAMPLES)
-    parser.add_argument(
+    parser = options.new_parser(
+        topics,
         "maps",
-        nargs="*",
-        metavar="MAP",
-        help="a kind or a land, with or without options, or a file (.png, .npy, .txt); without MAP, all "
-        "kinds and lands are listed",
+        "list maps, show them on the terminal or as a picture, write and check map files",
+        EXAMPLES,
+        run,
     )
-    side = options.whole(MIN_SIDE, MAX_SIDE)
-    for option in ("--height", "--width"):
-        parser.add_argument(
-            option,
-            type=side,
-            metavar="N",
-            help=explained(option, f"{MIN_SIDE} to {MAX_SIDE}; a map file has its own size", default=256),
-        )
-    parser.add_argument(
-        "--map-seed",
-        type=options.whole(0, LARGEST_SEED),
-        default=0,
-        metavar="N",
-        help=explained("--map-seed", "0 to 2**64 - 1", default=0),
-    )
-    parser.add_argument(
-        "--num-maps",
-        type=options.whole(1, MAX_COUNT),
-        default=1,
-        metavar="N",
-        help=explained("--num-maps", f"so many of each MAP; 1 to {MAX_COUNT}", default=1),
-    )
-    parser.add_argument(
-        "--num-players",
-        type=options.whole(MIN_PLAYERS, MAX_PLAYERS),
-        metavar="N",
-        help=explained(
+    span, whole = f"{MIN_SIDE} to {MAX_SIDE}", options.whole(MIN_SIDE, MAX_SIDE)
+    options.add(
+        parser,
+        options.option(
+            "maps",
+            "a kind or a land, with or without options, or a file (.png, .npy, .txt); without MAP, all "
+            "kinds and lands are listed",
+            nargs="*",
+            metavar="MAP",
+        ),
+        *(
+            options.option(name, span, "a map file has its own size", shown=256, type=whole, metavar="N")
+            for name in ("--height", "--width")
+        ),
+        number("--map-seed", 0, LARGEST_SEED, default=0),
+        number("--num-maps", 1, MAX_COUNT, "so many of each MAP", default=1),
+        number(
             "--num-players",
-            f"maps without room for so many spawns are refused; {MIN_PLAYERS} to {MAX_PLAYERS}",
-            default="any map is accepted",
+            MIN_PLAYERS,
+            MAX_PLAYERS,
+            "maps without room for so many spawns are refused",
+            shown="any map is accepted",
         ),
     )
-    group = parser.add_argument_group("files")
-    group.add_argument("--picture", metavar="FILE", help=explained("--picture", "all maps are drawn on it"))
-    group.add_argument(
-        "--export",
-        metavar="FILE",
-        help="write the one MAP to FILE, which play --map accepts; it must end in .png, .npy or .txt",
+    options.add(
+        parser.add_argument_group("files"),
+        options.option("--picture", "all maps are drawn on it", metavar="FILE"),
+        options.option(
+            "--export",
+            "write the one MAP to FILE, which play --map accepts; it must end in .png, .npy or .txt",
+            metavar="FILE",
+        ),
+        number(
+            "--threshold",
+            1,
+            255,
+            "brightness from which a pixel of a file is land",
+            shown="none: the file has only black and white, and white is land",
+        ),
+        options.option(
+            "--block-unreachable", "block land of a file that players cannot reach", action="store_true"
+        ),
     )
-    group.add_argument(
-        "--threshold",
-        type=options.whole(1, 255),
-        metavar="N",
-        help="brightness from which a pixel of a file is land; 1 to 255 (default none: the file has "
-        "only black and white, and white is land)",
-    )
-    group.add_argument(
-        "--block-unreachable", action="store_true", help="block land of a file that players cannot reach"
-    )
-    options.add_report(parser, run)
+    options.add(parser, options.JSON)
 
 
 def run(parsed: argparse.Namespace) -> int:
@@ -123,7 +115,13 @@ def run(parsed: argparse.Namespace) -> int:
     if parsed.picture is not None:
         options.check_picture("--picture", parsed.picture)
     if parsed.export is not None:
-        _check_export(parsed)
+        if (count := len(parsed.maps) * parsed.num_maps) != 1:
+            raise UsageError(f"argument --export: it writes one map, but {count} are selected")
+        if not options.is_map_file(parsed.export):
+            raise UsageError(
+                f"argument --export: {parsed.export!r} must end in one of {', '.join(maps.SUFFIXES)}"
+            )
+        options.check_writable("--export", parsed.export, options.MAP)
     shown = _all_maps(parsed) if parsed.maps or parsed.picture else []
     result: dict[str, Any] = {"maps": [_facts(one) for one in shown]} if shown else catalogue()
     result |= {"picture": parsed.picture, "export": parsed.export} if shown else {}
@@ -140,16 +138,6 @@ def run(parsed: argparse.Namespace) -> int:
     has_files = bool(parsed.picture or parsed.export)
     options.report(parsed, _text(parsed, shown, result), result, *[draw] * has_files)
     return 0
-
-
-def _check_export(parsed: argparse.Namespace) -> None:
-    if (count := len(parsed.maps) * parsed.num_maps) != 1:
-        raise UsageError(f"argument --export: it writes one map, but {count} are selected")
-    if not options.is_map_file(parsed.export):
-        raise UsageError(
-            f"argument --export: {parsed.export!r} must end in one of {', '.join(maps.SUFFIXES)}"
-        )
-    options.check_writable("--export", parsed.export, options.MAP)
 
 
 # ---- what was asked for ------------------------------------------------------------------------------
@@ -220,17 +208,14 @@ def _text(parsed: argparse.Namespace, shown: Sequence[MapListing], result: Mappi
             owner = np.where(one.land.to_array(), NEUTRAL, BLOCKED).astype(np.uint8)
             colors = color_depth_of(sys.stdout)
             texts.append(render_ansi(owner, 0, columns=columns, colors=colors, terrain=one.terrain))
-        texts.append(_facts_text(facts))
+        seed = "" if one.seed is None else f" of map_seed {one.seed}"
+        lost = f", {facts['unreachable_cells']:,} out of reach" if facts["unreachable_cells"] else ""
+        texts.append(
+            f"{one.name}{seed}: {one.land.height} x {one.land.width}, {facts['land_cells']:,} cells of land "
+            f"({facts['land_percent']} %){lost}, room for {facts['spawns']:,} spawns, "
+            f"digest {facts['digest']}"
+        )
     return "\n".join(texts)
-
-
-def _facts_text(facts: Mapping[str, Any]) -> str:
-    seed = "" if facts["map_seed"] is None else f" of map_seed {facts['map_seed']}"
-    lost = f", {facts['unreachable_cells']:,} out of reach" if facts["unreachable_cells"] else ""
-    return (
-        f"{facts['name']}{seed}: {facts['height']} x {facts['width']}, {facts['land_cells']:,} cells of land "
-        f"({facts['land_percent']} %){lost}, room for {facts['spawns']:,} spawns, digest {facts['digest']}"
-    )
 
 
 # ---- the list of all maps ------------------------------------------------------------------------------

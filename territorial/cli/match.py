@@ -11,10 +11,9 @@ from territorial._log import LOG
 from territorial.bots.program import OnFailure
 from territorial.cli import options, snapshots
 from territorial.cli.machine import provenance
-from territorial.cli.options import INTERRUPTED, UsageError, blamed_on, explained
+from territorial.cli.options import INTERRUPTED, UsageError, blamed_on, number, option
 from territorial.engine.seats import LINEUPS
-from territorial.evaluation.charts import PLOTS
-from territorial.evaluation.match import DEFAULT_LINEUP, MAPS, match
+from territorial.evaluation.match import DEFAULT_LINEUP, MAPS, PLOTS, match
 from territorial.evaluation.plots import check_matplotlib, check_plots
 from territorial.evaluation.record import ResultsError
 from territorial.evaluation.schedule import MOST_GAMES
@@ -41,55 +40,52 @@ EXAMPLES = """\
 
 def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
-    summary = "play many games over many seeds and maps, and rank and rate the players"
-    parser = options.new_parser(verbs, "match", summary, EXAMPLES)
-    who = (
-        "bots, module:Class, style:FILE, net:FILE, program:FILE, snapshot:NAME, or "
-        "checkpoint:FOLDER[:MODULE], whose pickles can run any code"
+    parser = options.new_parser(
+        verbs,
+        "match",
+        "play many games over many seeds and maps, and rank and rate the players",
+        EXAMPLES,
+        run,
     )
-    default = f"{DEFAULT_LINEUP}; with --deal all bots"
-    parser.add_argument(
-        "--seats",
-        metavar="PLAYER,PLAYER,...",
-        help=options.seats_help(who, default, "seat, with --teams every team,"),
-    )
-    parser.add_argument(
-        "--deal",
-        action="store_true",
-        help="deal new seats for each game, with --teams whole teams, as evenly as possible",
-    )
-    parser.add_argument(
-        "--games",
-        type=options.whole(1, MOST_GAMES),
-        default=100,
-        metavar="N",
-        help=explained("--games", f"those in --records count; 1 to {MOST_GAMES}", default=100),
-    )
-    options.add_seed_option(parser, "the first game uses it, the next ones use the next numbers")
-    parser.add_argument(
-        "--records",
-        metavar="FILE",
-        help="append a line of JSON to FILE for each game; if FILE exists, only the missing games are played",
-    )
-    parser.add_argument(
-        "--on-failure",
-        choices=get_args(OnFailure),
-        default="error",
-        help="a program that gives no answer stops the match, or its seat holds for the rest of the game "
-        "(default error)",
-    )
-    parser.add_argument("--plots", metavar="FOLDER", help=explained("--plots"))
-    parser.add_argument(
-        "--processes",
-        type=options.whole(1, MOST_PROCESSES),
-        metavar="N",
-        help=explained(
-            "--processes", "1 to 1024", default="the usable cores, or with --address all of the cluster"
+    options.add(
+        parser,
+        options.players_option(
+            "bots, module:Class, style:FILE, net:FILE, program:FILE, snapshot:NAME, or "
+            "checkpoint:FOLDER[:MODULE], whose pickles can run any code",
+            f"{DEFAULT_LINEUP}; with --deal all bots",
+            "seat, with --teams every team,",
+            metavar="PLAYER,PLAYER,...",
         ),
+        option(
+            "--deal",
+            "deal new seats for each game, with --teams whole teams, as evenly as possible",
+            action="store_true",
+        ),
+        number("--games", 1, MOST_GAMES, "those in --records count", default=100),
+        options.seed_option("the first game uses it, the next ones use the next numbers"),
+        option(
+            "--records",
+            "append a line of JSON to FILE for each game; if FILE exists, only the missing games are played",
+            metavar="FILE",
+        ),
+        option(
+            "--on-failure",
+            "a program that gives no answer stops the match, or its seat holds for the rest of the game",
+            shown="error",
+            choices=get_args(OnFailure),
+            default="error",
+        ),
+        option("--plots", metavar="FOLDER"),
+        number(
+            "--processes",
+            1,
+            MOST_PROCESSES,
+            shown="the usable cores, or with --address all of the cluster",
+        ),
+        options.ADDRESS,
+        *snapshots.OPTIONS,
+        options.JSON,
     )
-    options.add_address_option(parser)
-    snapshots.add_options(parser)
-    options.add_report(parser, run)
     options.add_config_options(parser)
 
 

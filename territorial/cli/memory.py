@@ -8,9 +8,9 @@ from importlib.metadata import EntryPoint
 from typing import Any
 
 from territorial.cli import options
-from territorial.cli.options import UsageError, aligned, blamed_on, explained
+from territorial.cli.options import UsageError, aligned, blamed_on, number, option
 from territorial.config.fields import describe
-from territorial.memory.plan import MOST_CORES, PHASES, Item, Plan, in_mb
+from territorial.memory.plan import MOST_CORES, PHASES, Plan, in_mb
 from territorial.memory.predict import SHOWN, predict
 from territorial.memory.setup import Setup
 
@@ -49,47 +49,51 @@ _UNITS = {"B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
 
 def add_parser(topics: Any) -> None:
     """Add this topic to ``info``."""
-    summary = "predict the memory that training a league takes"
-    parser = options.new_parser(topics, "memory", summary, f"{EXAMPLES}{_others()}")
-    parser.add_argument(
-        "--config",
-        metavar="FILE",
-        help="read the options of the league below from FILE, .toml or .json; see the end of this page",
+    parser = options.new_parser(
+        topics,
+        "memory",
+        "predict the memory that training a league takes",
+        f"{EXAMPLES}{_others()}",
+        run,
     )
-    parser.add_argument(
-        "--form",
-        choices=SHOWN,
-        help="form of training to show (default all, side by side). "
-        + ". ".join(f"{form}: {meaning}" for form, meaning in FORM_MEANINGS.items()),
+    options.add(
+        parser,
+        option(
+            "--config",
+            "read the options of the league below from FILE, .toml or .json; see the end of this page",
+            metavar="FILE",
+        ),
+        option(
+            "--form",
+            "form of training to show (default all, side by side). "
+            + ". ".join(f"{form}: {meaning}" for form, meaning in FORM_MEANINGS.items()),
+            choices=SHOWN,
+        ),
+        option(
+            "--budget",
+            "memory limit such as 6GB or 900MB (a MB is 2**20 bytes); exit code 1 if the peak of the form "
+            f"{JUDGED}, or of --form, is higher",
+            type=size,
+            metavar="SIZE",
+        ),
     )
-    parser.add_argument(
-        "--budget",
-        type=size,
-        metavar="SIZE",
-        help="memory limit such as 6GB or 900MB (a MB is 2**20 bytes); exit code 1 if the peak of the form "
-        f"{JUDGED}, or of --form, is higher",
+    options.add(
+        parser.add_argument_group("what to train with on a machine, in place of a prediction"),
+        number("--cores", 1, MOST_CORES, "cores that a run of `territorial train` may use", shown="none"),
+        option("--memory", "memory that such a run may take, such as 64GB", type=size, metavar="SIZE"),
+        option("--preset", shown="pairs", metavar="NAME"),
+        option(
+            "--measure",
+            "measure for half a minute how fast this machine plays and learns (default the rates of "
+            "docs/scaling.md)",
+            action="store_true",
+        ),
     )
-    machine = parser.add_argument_group("what to train with on a machine, in place of a prediction")
-    machine.add_argument(
-        "--cores",
-        type=options.whole(1, MOST_CORES),
-        metavar="N",
-        help=f"cores that a run of `territorial train` may use; 1 to {MOST_CORES} (default none)",
+    options.add(parser, options.JSON)
+    fields = Setup.__dataclass_fields__
+    options.add(
+        parser.add_argument_group("the league"), *(options.field_option(fields[name]) for name in NAMED)
     )
-    machine.add_argument(
-        "--memory", type=size, metavar="SIZE", help="memory that such a run may take, such as 64GB"
-    )
-    machine.add_argument("--preset", metavar="NAME", help=explained("--preset", default="pairs"))
-    machine.add_argument(
-        "--measure",
-        action="store_true",
-        help="measure for half a minute how fast this machine plays and learns (default the rates of "
-        "docs/scaling.md)",
-    )
-    options.add_report(parser, run)
-    group = parser.add_argument_group("the league")
-    for name in NAMED:
-        options.add_field_option(group, Setup.__dataclass_fields__[name])
 
 
 def _others() -> str:
@@ -115,10 +119,10 @@ def run(parsed: argparse.Namespace) -> int:
 
 def _plan(parsed: argparse.Namespace) -> int:
     """Print how to train on a machine."""
-    for option in ("cores", "memory"):
-        if getattr(parsed, option) is None:
+    for name in ("cores", "memory"):
+        if getattr(parsed, name) is None:
             raise UsageError(
-                f"argument --{option}: it is needed with --cores, --memory, --preset and --measure"
+                f"argument --{name}: it is needed with --cores, --memory, --preset and --measure"
             )
     for name in ("config", "form", "budget", *NAMED):
         if getattr(parsed, name) is not None:
@@ -221,10 +225,8 @@ def sums(plans: list[Plan]) -> str:
 
 def amounts(plan: Plan) -> str:
     """Return the amounts of a plan, each with its arithmetic."""
-    items = [item for item in plan.items if plan.of_item(item)]
-    return aligned([_row(plan, item) for item in items], "llrl")
-
-
-def _row(plan: Plan, item: Item) -> tuple[str, ...]:
-    where = ", ".join(place for place in item.places if plan.counts[place])
-    return item.name, f"{where}: {item.phase}", in_mb(item.nbytes), item.why
+    rows = []
+    for item in filter(plan.of_item, plan.items):
+        where = ", ".join(place for place in item.places if plan.counts[place])
+        rows.append((item.name, f"{where}: {item.phase}", in_mb(item.nbytes), item.why))
+    return aligned(rows, "llrl")

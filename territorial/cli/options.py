@@ -34,6 +34,8 @@ from territorial.replay.file_format import MAGIC
 NAMED_FIELDS = ("height", "width", "num_players", "map", "map_seed", "max_ticks", "teams")
 """Fields with an option of their own; ``--set`` reaches all."""
 
+Run = Callable[[argparse.Namespace], int]
+"""Does the work of a verb, and returns the exit code."""
 INTERRUPTED = 130
 """The exit code after Ctrl-C: 128 and the number of SIGINT, as shells have it."""
 SEEDS_OF_GAMES = "equal seeds give equal games, and equal maps unless --map-seed is given"
@@ -79,9 +81,39 @@ MEANINGS: Mapping[str, str] = {
 
 
 def explained(option: str, *details: str, default: object = None) -> str:
-    """Return the help of ``option``: its shared meaning, then details such as the range, then the default."""
-    text = "; ".join((MEANINGS[option], *details))
+    """Return the help of ``option``: its shared meaning, if it has one, then details, then the default."""
+    text = "; ".join((MEANINGS[option], *details) if option in MEANINGS else details)
     return text if default is None else f"{text} (default {default})"
+
+
+Option = tuple[str, dict[str, Any]]
+"""An option, or an argument: its name, and what else ``add_argument`` takes."""
+
+
+def option(name: str, *details: str, shown: object = None, **more: Any) -> Option:
+    """Return an option with a help of ``explained``, in which the default is called as ``shown``."""
+    return name, {"help": explained(name, *details, default=shown), **more}
+
+
+def number(
+    name: str,
+    low: int,
+    high: int,
+    *details: str,
+    default: int | None = None,
+    shown: object = None,
+    metavar: str = "N",
+) -> Option:
+    """Return an option for a whole number; its help ends with the range, and the default unless ``shown``."""
+    span = f"{low} to {'2**64 - 1' if high == LARGEST_SEED else high}"
+    called = default if shown is None else shown
+    return option(name, *details, span, shown=called, type=whole(low, high), default=default, metavar=metavar)
+
+
+def add(parser: Any, *given: Option) -> None:
+    """Add options to a parser, or to a group of its options."""
+    for name, about in given:
+        parser.add_argument(name, **about)
 
 
 _OTHER_JSON = (b'{\n  "format"', b'{\n  "name"')
@@ -156,27 +188,21 @@ def blamed_on(argument: str, *kinds: type[Exception]) -> Iterator[None]:
         raise UsageError(f"{start}{error}") from None
 
 
-def new_parser(verbs: Any, name: str, summary: str, examples: str) -> argparse.ArgumentParser:
-    """Return a new parser of the verb ``name``; ``examples`` end its help."""
+def new_parser(
+    verbs: Any, name: str, summary: str, examples: str, run: Run | None = None
+) -> argparse.ArgumentParser:
+    """Return a new parser of the verb ``name``; ``examples`` end its help, and ``run`` does its work."""
     parser: argparse.ArgumentParser = verbs.add_parser(
         name,
         help=summary,
-        description=described(summary),
+        description=textwrap.fill(f"{summary[0].upper()}{summary[1:]}.", 78),
         epilog="examples:\n" + examples,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add_quiet(parser)
-    return parser
-
-
-def add_quiet(parser: argparse.ArgumentParser) -> None:
-    """Add the option that hides progress; where it is not given, a topic does not take it from its verb."""
+    # Where it is not given, a topic does not take it from its verb.
     parser.add_argument("--quiet", action="store_true", default=argparse.SUPPRESS, help=explained("--quiet"))
-
-
-def described(summary: str) -> str:
-    """Return a summary as a sentence, in lines of a narrow terminal."""
-    return textwrap.fill(f"{summary[0].upper()}{summary[1:]}.", 78)
+    parser.set_defaults(run=run)
+    return parser
 
 
 # ---- the config of a game --------------------------------------------------------------------------
@@ -187,30 +213,30 @@ def add_config_options(parser: argparse.ArgumentParser, named: Sequence[str] = N
 
     ``named``: which of NAMED_FIELDS have an option of their own here.
     """
-    group = parser.add_argument_group("the game")
-    for name in named:
-        add_field_option(group, FIELDS[name])
-    group.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        type=_assignment,
-        metavar="FIELD=VALUE",
-        dest="assignments",
-        help="set any field of the game's config, such as decision_every=1 or "
-        "deaths=false; repeat the option for more fields; `territorial info` lists them",
+    add(
+        parser.add_argument_group("the game"),
+        *(field_option(FIELDS[name]) for name in named),
+        option(
+            "--set",
+            "set any field of the game's config, such as decision_every=1 or "
+            "deaths=false; repeat the option for more fields; `territorial info` lists them",
+            action="append",
+            default=[],
+            type=_assignment,
+            metavar="FIELD=VALUE",
+            dest="assignments",
+        ),
     )
 
 
-def add_field_option(group: Any, spec: dataclasses.Field[Any]) -> None:
-    """Add the option that sets a field of a dataclass, with its range; None where it is not given."""
+def field_option(spec: dataclasses.Field[Any]) -> Option:
+    """Return the option that sets a field of a dataclass, with its range; None where it is not given."""
     default = spec.metadata.get("none", spec.default)
-    group.add_argument(
-        option_of(spec.name),
-        type=_READERS.get(spec.name) or whole(spec.metadata["low"], spec.metadata["high"]),
-        metavar=spec.name.upper() if spec.name in _READERS else "N",
-        help=_HELPS.get(spec.name) or f"{describe(spec)} (default {default})".replace("%", "%%"),
-    )
+    return option_of(spec.name), {
+        "type": _READERS.get(spec.name) or whole(spec.metadata["low"], spec.metadata["high"]),
+        "metavar": spec.name.upper() if spec.name in _READERS else "N",
+        "help": _HELPS.get(spec.name) or f"{describe(spec)} (default {default})".replace("%", "%%"),
+    }
 
 
 def option_of(field: str) -> str:
@@ -301,10 +327,10 @@ def whole(low: int, high: int) -> Callable[[str], int]:
     """Return a function that reads a whole number from ``low`` to ``high``."""
 
     def read(text: str) -> int:
-        number = whole_number_in(text, low, high)
-        if number is None:
+        found = whole_number_in(text, low, high)
+        if found is None:
             raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {low} to {high}")
-        return number
+        return found
 
     return read
 
@@ -321,44 +347,38 @@ def number_of(what: str, low: float, high: float) -> Callable[[str], float]:
     return read
 
 
-def add_seed_option(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add ``--seed``; ``what`` completes its meaning."""
-    parser.add_argument(
-        "--seed",
-        type=whole(0, LARGEST_SEED),
-        default=0,
-        metavar="N",
-        help=explained("--seed", what, "0 to 2**64 - 1", default=0),
-    )
+def seed_option(what: str) -> Option:
+    """Return ``--seed``; ``what`` completes its meaning."""
+    return number("--seed", 0, LARGEST_SEED, what, default=0)
 
 
-def add_address_option(parser: argparse.ArgumentParser) -> None:
-    """Add ``--address`` of a cluster."""
-    parser.add_argument("--address", metavar="HOST:PORT", help=explained("--address", default="none"))
+ADDRESS = option("--address", shown="none", metavar="HOST:PORT")
+"""The option for the address of a cluster."""
 
 
 # ---- who plays -------------------------------------------------------------------------------------
 
 
-def add_seats_option(parser: argparse.ArgumentParser, *, has_champion: bool = False) -> None:
-    """Add ``--seats``; :func:`seats_of` reads it. ``has_champion``: the champion has a seat by default."""
+def seats_option(*, has_champion: bool = False) -> Option:
+    """Return ``--seats``; :func:`seats_of` reads it. ``has_champion``: the champion has a seat by default."""
     usual = f"{DEFAULT_FIELD}, with {CHAMPION} on its first seat" if has_champion else DEFAULT_FIELD
-    parser.add_argument(
-        "--seats",
+    return players_option(
+        "bots, module:Class, style:FILE, net:FILE, or program:FILE",
+        usual,
         type=_seat_names,
         default=USUAL_SEATS if has_champion else DEFAULT_FIELD,
         metavar="BOT,BOT,...",
-        help=seats_help("bots, module:Class, style:FILE, net:FILE, or program:FILE", usual),
     )
 
 
-def seats_help(who: str, default: str, what: str = "seat") -> str:
-    """Return the help of ``--seats``: ``who`` can play, ``what`` they take."""
-    return explained(
+def players_option(who: str, shown: str, what: str = "seat", **more: Any) -> Option:
+    """Return ``--seats``: ``who`` can play, ``what`` they take."""
+    return option(
         "--seats",
         f"{who}, repeated until every {what} is taken",
         f"or the name of a line-up: {', '.join(LINEUPS)}. `territorial info` lists the bots",
-        default=default,
+        shown=shown,
+        **more,
     )
 
 
@@ -384,24 +404,22 @@ def seats_of(parsed: argparse.Namespace, config: GameConfig) -> tuple[Seat, ...]
 # ---- files -----------------------------------------------------------------------------------------
 
 
-def add_report(parser: argparse.ArgumentParser, run: Callable[[argparse.Namespace], int]) -> None:
-    """Let ``run`` do the work of a verb, which reports its result as text or by ``--json [FILE]``."""
-    parser.add_argument(
-        "--json",
-        nargs="?",
-        const=STDOUT,
-        type=_json_file,
-        metavar="FILE",
-        help=explained("--json", "without FILE, print the JSON instead of the text"),
-    )
-    parser.set_defaults(run=run)
-
-
 def _json_file(path: str) -> str:
     """Return the path of ``--json``; UsageError, before anything takes time, if it cannot be written."""
     if path != STDOUT:
         check_writable("--json", path, RESULT)
     return path
+
+
+JSON = option(
+    "--json",
+    "without FILE, print the JSON instead of the text",
+    nargs="?",
+    const=STDOUT,
+    type=_json_file,
+    metavar="FILE",
+)
+"""The option of verbs that :func:`report` their results as text or as JSON."""
 
 
 def check_writable(argument: str, path: str | Path, kind: str = "") -> None:

@@ -14,8 +14,8 @@ from territorial.browser.hosting import DEFAULT_LEVEL, DEFAULT_PACE, Hosted, Hos
 from territorial.browser.mcp import ModelBot
 from territorial.browser.web import write_page
 from territorial.cli import options, snapshots
-from territorial.cli.options import UsageError, blamed_on, explained, option_of
-from territorial.cli.pages import add_server_options, listens, serve
+from territorial.cli.options import UsageError, blamed_on, number, option, option_of
+from territorial.cli.watch import add_server_group, listens, serve
 from territorial.constants import LARGEST_SEED, MAX_PLAYERS
 from territorial.evaluation.schedule import CHAMPION, DEFAULT_FIELD
 from territorial.league import SnapshotError
@@ -48,85 +48,95 @@ _OPTIONS = {
 
 def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
-    summary = "play a game yourself against bots and trained policies, in the browser"
-    parser = options.new_parser(verbs, "play", summary, EXAMPLES)
-    parser.add_argument(
-        "--level",
-        choices=LEVELS,
-        help=f"who the others are; not with --opponent (default {DEFAULT_LEVEL})",
+    parser = options.new_parser(
+        verbs,
+        "play",
+        "play a game yourself against bots and trained policies, in the browser",
+        EXAMPLES,
+        run,
     )
-    parser.add_argument(
-        "--opponent",
-        action="append",
-        default=[],
-        metavar="PLAYER",
-        dest="opponents",
-        help="player among the others: a bot, module:Class, style:FILE, net:FILE, program:FILE, "
-        f"snapshot:NAME or checkpoint:FOLDER; repeat the option for more; {DEFAULT_FIELD} takes the seats "
-        f"that are left; the word {MCP} is a language model as with --mcp, and you play against it",
-    )
-    parser.add_argument(
-        "--mcp",
-        action="store_true",
-        help="a language model plays your seat by tools of the Model Context Protocol, on stdin and stdout, "
-        "and you watch",
-    )
-    parser.add_argument(
-        "--advisor",
-        metavar="PLAYER",
-        help="player whose suggested moves the page can show (key P; same forms as --opponent; default "
-        f"{CHAMPION})",
-    )
-    parser.add_argument(
-        "--pace",
-        type=_pace,
-        default=DEFAULT_PACE,
-        metavar="N",
-        help=f"ticks a second, 1 to {FASTEST}, or the word step: the game waits for each of your decisions "
-        f"(default {DEFAULT_PACE})",
-    )
-    parser.add_argument(
-        "--from",
-        metavar="FILE",
-        dest="before",
-        help="play a recorded game from a tick on, with its other players; --opponent names those that the "
-        "library does not have",
-    )
-    parser.add_argument(
-        "--tick",
-        type=int,
-        default=0,
-        metavar="TICK",
-        help="a decision point of the recorded game (default 0)",
-    )
-    parser.add_argument(
-        "--seat",
-        type=options.whole(1, MAX_PLAYERS),
-        default=1,
-        metavar="SEAT",
-        help="the seat, 1 to P (default 1)",
-    )
-    parser.add_argument("--page", metavar="FILE", help=explained("--page", "nothing is served then"))
-    parser.add_argument("--spectate", action="store_true", help="take no seat, and watch")
-    parser.add_argument(
-        "--save",
-        metavar="FILE",
-        help="file of the replay, which is always written (default territorial-SEED-TIME.replay, here)",
-    )
-    add_server_options(parser).add_argument(
-        "--no-open", action="store_true", help="do not open the page in a browser"
-    )
-    parser.add_argument(
-        "--seed",
-        type=options.whole(0, LARGEST_SEED),
-        metavar="N",
-        help=explained(
-            "--seed", "equal seeds give equal games and maps", "0 to 2**64 - 1", default="a new one"
+    options.add(
+        parser,
+        option(
+            "--level",
+            "who the others are; not with --opponent",
+            shown=DEFAULT_LEVEL,
+            choices=LEVELS,
+        ),
+        option(
+            "--opponent",
+            "player among the others: a bot, module:Class, style:FILE, net:FILE, program:FILE, "
+            f"snapshot:NAME or checkpoint:FOLDER; repeat the option for more; {DEFAULT_FIELD} takes the "
+            f"seats that are left; the word {MCP} is a language model as with --mcp, and you play against it",
+            action="append",
+            default=[],
+            metavar="PLAYER",
+            dest="opponents",
+        ),
+        option(
+            "--mcp",
+            "a language model plays your seat by tools of the Model Context Protocol, on stdin and stdout, "
+            "and you watch",
+            action="store_true",
+        ),
+        option(
+            "--advisor",
+            "player whose suggested moves the page can show (key P; same forms as --opponent; default "
+            f"{CHAMPION})",
+            metavar="PLAYER",
+        ),
+        option(
+            "--pace",
+            f"ticks a second, 1 to {FASTEST}, or the word step: the game waits for each of your decisions",
+            shown=DEFAULT_PACE,
+            type=_pace,
+            default=DEFAULT_PACE,
+            metavar="N",
+        ),
+        option(
+            "--from",
+            "play a recorded game from a tick on, with its other players; --opponent names those that the "
+            "library does not have",
+            metavar="FILE",
+            dest="before",
+        ),
+        option(
+            "--tick", "a decision point of the recorded game", shown=0, type=int, default=0, metavar="TICK"
+        ),
+        option(
+            "--seat",
+            "the seat, 1 to P",
+            shown=1,
+            type=options.whole(1, MAX_PLAYERS),
+            default=1,
+            metavar="SEAT",
+        ),
+        option("--page", "nothing is served then", metavar="FILE"),
+        option("--spectate", "take no seat, and watch", action="store_true"),
+        option(
+            "--save",
+            "file of the replay, which is always written",
+            shown="territorial-SEED-TIME.replay, here",
+            metavar="FILE",
         ),
     )
-    snapshots.add_store_option(parser)
+    options.add(
+        add_server_group(parser),
+        option("--no-open", "do not open the page in a browser", action="store_true"),
+    )
+    options.add(
+        parser,
+        number(
+            "--seed",
+            0,
+            LARGEST_SEED,
+            "equal seeds give equal games and maps",
+            shown="a new one",
+        ),
+        snapshots.STORE,
+    )
     options.add_config_options(parser, named=("num_players", "map"))
-    parser.set_defaults(run=run, json=None)
+    parser.set_defaults(architectures=[], json=None)
 
 
 def _pace(text: str) -> Any:
@@ -170,8 +180,8 @@ def _write(parsed: argparse.Namespace) -> int:
 def hosting_of(parsed: argparse.Namespace) -> Hosting:
     """Return the games that the options describe."""
     policies, named = dict[str, Any](), [text for text in parsed.opponents if text != MCP]
-    for option, texts in (("--opponent", named), ("--advisor", [parsed.advisor or CHAMPION])):
-        with blamed_on(option, SnapshotError):
+    for argument, texts in (("--opponent", named), ("--advisor", [parsed.advisor or CHAMPION])):
+        with blamed_on(argument, SnapshotError):
             policies |= zip(texts, snapshots.players_of(parsed, texts), strict=True)
     config, before = options.fields_of(parsed), None
     if parsed.before is not None:

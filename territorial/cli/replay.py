@@ -10,7 +10,7 @@ from typing import Any
 
 from territorial._log import elapsed
 from territorial.cli import options
-from territorial.cli.options import UsageError, aligned, blamed_on, explained
+from territorial.cli.options import UsageError, aligned, blamed_on, number, option
 from territorial.cli.standings import result_of, standings_of, standings_table, team_standings_of
 from territorial.config import GameConfig
 from territorial.constants import RULES_VERSION
@@ -47,52 +47,54 @@ Section = tuple[dict[str, Any], str | Callable[[], str]]
 
 def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
-    summary = "inspect a recorded game: verify it, print its standings, draw it at any tick"
-    parser = options.new_parser(verbs, "replay", summary, EXAMPLES)
-    parser.add_argument("file", metavar="FILE", help="the recorded game, a .replay file")
-    parser.add_argument(
-        "--info", action="store_true", help="print what game it is (the default if nothing else is asked for)"
+    parser = options.new_parser(
+        verbs,
+        "replay",
+        "inspect a recorded game: verify it, print its standings, draw it at any tick",
+        EXAMPLES,
+        run,
     )
-    parser.add_argument(
-        "--verify", action="store_true", help="play the game again and compare it with the recording"
+    options.add(
+        parser,
+        option("file", "the recorded game, a .replay file", metavar="FILE"),
+        option(
+            "--info", "print what game it is (the default if nothing else is asked for)", action="store_true"
+        ),
+        option("--verify", "play the game again and compare it with the recording", action="store_true"),
+        option("--standings", "print the standings at the end, or at the tick of --at", action="store_true"),
+        option(
+            "--at",
+            "print the standings at TICK and write a picture; 0 to the last tick of the game",
+            type=int,
+            metavar="TICK",
+        ),
+        option(
+            "--picture",
+            "it shows the tick of --at",
+            shown="the replay's name and TICK, here",
+            metavar="FILE",
+        ),
+        option("--no-picture", action="store_true"),
     )
-    parser.add_argument(
-        "--standings", action="store_true", help="print the standings at the end, or at the tick of --at"
+    options.add(
+        parser.add_argument_group("animations"),
+        option(
+            "--animation",
+            shown="FILE is the replay's name and .gif, here",
+            nargs="?",
+            const="",
+            metavar="FILE",
+        ),
+        number(
+            "--every",
+            1,
+            10_000_000,
+            shown=f"as few as give at most {VIDEO_PICTURES} frames",
+            metavar="TICKS",
+        ),
+        number("--fps", 1, HIGHEST_FPS, "frames of the animation per second", default=VIDEO_FPS),
     )
-    parser.add_argument(
-        "--at",
-        type=int,
-        metavar="TICK",
-        help="print the standings at TICK and write a picture; 0 to the last tick of the game",
-    )
-    parser.add_argument(
-        "--picture",
-        metavar="FILE",
-        help=explained("--picture", "it shows the tick of --at", default="the replay's name and TICK, here"),
-    )
-    parser.add_argument("--no-picture", action="store_true", help=explained("--no-picture"))
-    group = parser.add_argument_group("animations")
-    group.add_argument(
-        "--animation",
-        nargs="?",
-        const="",
-        metavar="FILE",
-        help=explained("--animation", default="FILE is the replay's name and .gif, here"),
-    )
-    group.add_argument(
-        "--every",
-        type=options.whole(1, 10_000_000),
-        metavar="TICKS",
-        help=explained("--every", "1 to 10000000", default=f"as few as give at most {VIDEO_PICTURES} frames"),
-    )
-    group.add_argument(
-        "--fps",
-        type=options.whole(1, HIGHEST_FPS),
-        default=VIDEO_FPS,
-        metavar="N",
-        help=f"frames of the animation per second; 1 to {HIGHEST_FPS} (default {VIDEO_FPS})",
-    )
-    options.add_report(parser, run)
+    options.add(parser, options.JSON)
 
 
 def run(parsed: argparse.Namespace) -> int:

@@ -4,35 +4,9 @@ import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from territorial.cli.options import UsageError, blamed_on
-from territorial.evaluation.code import code_digest
-from territorial.evaluation.players import SNAPSHOT, Player, load, snapshots_of
+from territorial.cli.options import UsageError, blamed_on, option
+from territorial.evaluation.players import SNAPSHOT, Player, code_digest, load, snapshots_of
 from territorial.league import SnapshotStore
-
-
-def add_store_option(parser: argparse.ArgumentParser) -> None:
-    """Add ``--store``, for snapshots of the reference network only; :func:`players_of` reads it."""
-    parser.add_argument(
-        "--store",
-        metavar="FOLDER",
-        help=f"folder of the SnapshotStore; it holds the players {SNAPSHOT}NAME; needs PyTorch",
-    )
-    parser.set_defaults(architectures=[])
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add ``--store`` and ``--architecture``; :func:`players_of` reads them."""
-    add_store_option(parser)
-    parser.add_argument(
-        "--architecture",
-        action="append",
-        default=[],
-        type=_architecture,
-        metavar="NAME=module:trunk",
-        dest="architectures",
-        help="function or class that builds the trunk of snapshots with the architecture NAME; repeat the "
-        "option for more (default only ReferenceModule)",
-    )
 
 
 def players_of(
@@ -76,3 +50,25 @@ def _architecture(text: str) -> tuple[str, str]:
     if not name or ":" not in maker:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=module:trunk")
     return name, maker
+
+
+STORE = option(
+    "--store",
+    f"folder of the SnapshotStore; it holds the players {SNAPSHOT}NAME; needs PyTorch",
+    metavar="FOLDER",
+)
+OPTIONS = (
+    STORE,
+    option(
+        "--architecture",
+        "function or class that builds the trunk of snapshots with the architecture NAME; repeat the "
+        "option for more",
+        shown="only ReferenceModule",
+        action="append",
+        default=[],
+        type=_architecture,
+        metavar="NAME=module:trunk",
+        dest="architectures",
+    ),
+)
+"""What :func:`players_of` reads; without the second of them, ``architectures`` has to be empty."""

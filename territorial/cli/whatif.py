@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from territorial.cli import options
-from territorial.cli.options import INTERRUPTED, UsageError, blamed_on, explained
+from territorial.cli.options import INTERRUPTED, UsageError, blamed_on, number, option
 from territorial.constants import FRACTION_UNIT
 from territorial.evaluation.players import named_bot
 from territorial.evaluation.what_if import MOST_GAMES, Choice, what_if
@@ -22,53 +22,45 @@ LAUNCH = re.compile(r"(free|[0-9]+):([0-9]+(?:\.[0-9]+)?)%?")
 
 def add_parser(verbs: Any) -> None:
     """Add this verb to the command line."""
-    summary = "play a recorded game on from a tick, after the recorded decision of a seat and after others"
-    parser = options.new_parser(verbs, "whatif", summary, EXAMPLES)
-    parser.add_argument("file", metavar="FILE", help="the recorded game, a .replay file")
-    parser.add_argument(
-        "--tick",
-        type=int,
-        required=True,
-        metavar="TICK",
-        help="a decision point of the recorded game",
+    parser = options.new_parser(
+        verbs,
+        "whatif",
+        "play a recorded game on from a tick, after the recorded decision of a seat and after others",
+        EXAMPLES,
+        run,
     )
-    parser.add_argument("--seat", type=int, required=True, metavar="SEAT", help="the seat, 1 to P")
-    parser.add_argument(
-        "--against",
-        action="append",
-        required=True,
-        metavar="DECISION",
-        help="what the seat does instead: hold, SEAT:PERCENT%% or free:PERCENT%% for a launch, or a player "
-        "that takes over, as in match; may be given several times",
+    options.add(
+        parser,
+        option("file", "the recorded game, a .replay file", metavar="FILE"),
+        option("--tick", "a decision point of the recorded game", type=int, required=True, metavar="TICK"),
+        option("--seat", "the seat, 1 to P", type=int, required=True, metavar="SEAT"),
+        option(
+            "--against",
+            "what the seat does instead: hold, SEAT:PERCENT%% or free:PERCENT%% for a launch, or a player "
+            "that takes over, as in match; may be given several times",
+            action="append",
+            required=True,
+            metavar="DECISION",
+        ),
+        number("--games", 2, MOST_GAMES, "of each decision", default=100),
+        option(
+            "--agents",
+            "who plays on for agents and people",
+            shown="champion",
+            default="champion",
+            metavar="PLAYER",
+        ),
+        option(
+            "--player",
+            "module:Class, style:FILE, net:FILE or program:FILE of a recorded player that the library does "
+            "not have; may be given several times",
+            action="append",
+            default=[],
+            metavar="PLAYER",
+        ),
+        number("--processes", 1, MOST_PROCESSES, shown="the usable cores"),
+        options.JSON,
     )
-    parser.add_argument(
-        "--games",
-        type=options.whole(2, MOST_GAMES),
-        default=100,
-        metavar="N",
-        help=explained("--games", f"of each decision; 2 to {MOST_GAMES}", default=100),
-    )
-    parser.add_argument(
-        "--agents",
-        default="champion",
-        metavar="PLAYER",
-        help="who plays on for agents and people (default champion)",
-    )
-    parser.add_argument(
-        "--player",
-        action="append",
-        default=[],
-        metavar="PLAYER",
-        help="module:Class, style:FILE, net:FILE or program:FILE of a recorded player that the library does "
-        "not have; may be given several times",
-    )
-    parser.add_argument(
-        "--processes",
-        type=options.whole(1, MOST_PROCESSES),
-        metavar="N",
-        help=explained("--processes", "1 to 1024", default="the usable cores"),
-    )
-    options.add_report(parser, run)
 
 
 def run(parsed: argparse.Namespace) -> int:

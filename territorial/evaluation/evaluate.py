@@ -6,20 +6,19 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from territorial import bots
 from territorial.config.validation import one_of, whole_number
 from territorial.constants import LARGEST_SEED
 from territorial.engine.seats import AGENT, Seat
+from territorial.evaluation.intervals import mean_of
 from territorial.evaluation.play import played
 from territorial.evaluation.players import Entrants, Player, identity_of
 from territorial.evaluation.record import GameRecord
 from territorial.evaluation.schedule import Scenario, Schedule
-from territorial.evaluation.statistics import mean_of
 from territorial.evaluation.workers import Play, Processes
 from territorial.files.atomic import write_file
-from territorial.typing import Floats
+from territorial.typing import Floats, Ints
 
 METRICS: Mapping[str, Callable[[GameRecord], float]] = {
     "score": lambda one: (one.last_place - one.place) / (one.last_place - 1),
@@ -41,7 +40,7 @@ class Matrix(NamedTuple):
     low: Floats
     """Where the interval of 95 per cent begins, NaN for fewer than two games."""
     high: Floats
-    games: npt.NDArray[np.int64]
+    games: Ints
 
 
 class Evaluation:

@@ -1,7 +1,5 @@
 """Plays a schedule of games in one process, and records each game."""
 
-from __future__ import annotations
-
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,7 +10,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from territorial._log import elapsed
 from territorial.bots import Program, ProgramError, short
@@ -28,7 +25,7 @@ from territorial.evaluation.schedule import Contest, Scenario, Schedule, Schedul
 from territorial.evaluation.workers import Play, PlayingError, StoppedError, cause
 from territorial.files.atomic import check_file
 from territorial.files.locks import one_writer
-from territorial.typing import Bools, Floats, Ints
+from territorial.typing import Array, Bools, Floats, Ints
 
 Result = TypeVar("Result")
 
@@ -74,11 +71,6 @@ def played(
 
 def _won_by(record: GameRecord) -> str:
     return f"last won by {short(record.seats[int(np.argmin(record.places))])}"
-
-
-def games_of(schedule: Schedule) -> Callable[[], GamePlayer]:
-    """Return a maker of players of chunks of the schedule, for any process."""
-    return partial(GamePlayer, schedule.players, schedule.scenarios, schedule.apart)
 
 
 class GamePlayer:
@@ -140,7 +132,7 @@ class GamePlayer:
         return self._game
 
     def _started(
-        self, game: VecGame, who: npt.NDArray[Any], seeds: Sequence[int], policies: Mapping[str, ActingPolicy]
+        self, game: VecGame, who: Array, seeds: Sequence[int], policies: Mapping[str, ActingPolicy]
     ) -> list[tuple[Act, Bools]]:
         """Return the functions that choose actions, each with its seats (E, P)."""
         acts = []
@@ -152,6 +144,11 @@ class GamePlayer:
                 if is_seat.any():
                     acts.append((policy.start(game.config, game.layout, seeds[part[0]]), is_seat))
         return acts
+
+
+def games_of(schedule: Schedule) -> Callable[[], GamePlayer]:
+    """Return a maker of players of chunks of the schedule, for any process."""
+    return partial(GamePlayer, schedule.players, schedule.scenarios, schedule.apart)
 
 
 def _actions(game: VecGame, acts: Sequence[tuple[Act, Bools]]) -> Ints:

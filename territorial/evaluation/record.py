@@ -3,14 +3,12 @@
 A file has JSON lines that only grow, so that playing its games can be resumed.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -88,7 +86,7 @@ class GameRecord(PlacedGame):
         return json.dumps(lean, separators=(",", ":"))
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> GameRecord:
+    def from_dict(cls, values: dict[str, Any]) -> Self:
         """Return the record of a line of JSON; ValueError if no game leads to it."""
         check_fields("a game", values, {spec.name for spec in fields(cls)} - set(OPTIONAL), OPTIONAL)
         try:

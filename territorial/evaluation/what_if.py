@@ -1,31 +1,35 @@
-"""``what_if``: what would have come of other decisions at a tick of a recorded game."""
+"""Recorded games, played on many times from some of their ticks.
 
-from __future__ import annotations
+``what_if``: what would have come of other decisions. ``costliest_launch``: the launch that cost a seat most
+places. ``chances``: places and wins that seats could expect, over the time of a game.
+"""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from territorial.bots.python import PythonBot
 from territorial.config import GameConfig
 from territorial.config.validation import one_of, whole_number
 from territorial.constants import FRACTION_UNIT
 from territorial.engine.saved_game import SavedGame
-from territorial.engine.seats import EXTERNAL, Seat
+from territorial.engine.seats import EXTERNAL, Seat, name_of
 from territorial.engine.vec_game import VecGame
-from territorial.evaluation.intervals import Estimate, wilson
+from territorial.evaluation.intervals import Estimate, mean_of, wilson
 from territorial.evaluation.places import known_places
 from territorial.evaluation.players import named_bot
 from territorial.evaluation.progress import ProgressLine
-from territorial.evaluation.statistics import mean_of
 from territorial.evaluation.workers import Play, Processes
+from territorial.game.scratch import LAUNCH_FRACTION, LAUNCH_SEAT
 from territorial.game.state import SEATING, State, view
 from territorial.replay import Replay
-from territorial.replay.branch import DRIVEN, check_alive, check_known, future_of, play_to_tick
+from territorial.replay.replay import DRIVEN, check_alive, check_known, future_of, play_to_tick
+from territorial.typing import Array, Floats, Ints
 
 Choice = tuple[int, int] | Seat | None
 """What a seat does instead: a launch (owner code, 1024ths), None: it holds; or another player goes on."""
@@ -36,6 +40,11 @@ SIDE_BY_SIDE = 32
 """Games of a batch, and of a chunk that a process is given."""
 DECISIONS = 50
 """Of a call of the engine."""
+MOST_LAUNCHES, FEW_GAMES = 24, 8
+"""Launches that are looked at, and the games with and without each."""
+MOST_FINALISTS, MANY_GAMES = 3, 48
+"""The costliest of them are looked at again: the largest of many noisy differences is too large."""
+MOST_MOMENTS = 1_000
 
 
 @dataclass(frozen=True)
@@ -53,7 +62,7 @@ class WhatIf:
 
     tick: int
     agents: str
-    places: Mapping[str, npt.NDArray[np.float64]] = field(repr=False)
+    places: Mapping[str, Floats] = field(repr=False)
     endings: Mapping[str, int]
 
     @property
@@ -74,7 +83,7 @@ class WhatIf:
         """Return by how many places a seat ended further down than in ``to``, by pairs of games."""
         return mean_of(self._of(alternative, seat) - self._of(to, seat))
 
-    def _of(self, alternative: str, seat: int) -> npt.NDArray[np.float64]:
+    def _of(self, alternative: str, seat: int) -> Floats:
         places = self.places[one_of("alternative", alternative, self.places)]
         return places[:, whole_number("seat", seat, 1, places.shape[1]) - 1]
 
@@ -168,33 +177,23 @@ def what_if(
         raise ValueError(f"an alternative is called {RECORDED!r}; that is what was done in the recording")
     known = {one.name: one for one in (players or {}).values() if isinstance(one, PythonBot)}
     agents = a_player(agents, known)
-    choices = {name: _decisions(own, known) for name, own in {RECORDED: {}, **alternatives}.items()}
+    choices = {
+        name: {seat: _checked_choice(choice, known) for seat, choice in own.items()}
+        for name, own in {RECORDED: {}, **alternatives}.items()
+    }
     found = positions(replay, tick, choices, agents, players or {})
-    ended = play_on(replay, found, games, Processes(processes))
-    endings = {name: len(set(part.tolist())) for name, part in ended.digests.items()}
-    return WhatIf(tick=tick, agents=name_of(agents), places=ended.places, endings=endings)
+    places, digests = play_on(replay, found, games, Processes(processes))
+    endings = {name: len(set(part.tolist())) for name, part in digests.items()}
+    return WhatIf(tick=tick, agents=name_of(agents), places=places, endings=endings)
 
 
-# ---- positions after the decision ------------------------------------------------------------------------
+# ---- positions after the decision --------------------------------------------------------------------------
 
 
-class _Decisions(NamedTuple):
-    """What seats do instead, by seat: they launch, or other players go on."""
-
-    launches: dict[int, tuple[int, int] | None]
-    players: dict[int, Seat]
-
-
-def _decisions(choices: Mapping[int, Choice], known: dict[str, PythonBot]) -> _Decisions:
-    found = _Decisions({}, {})
-    for seat, choice in choices.items():
-        if isinstance(choice, tuple) and len(choice) != 2:
-            raise ValueError(f"a launch is {choice!r}; it must be an owner code and 1024ths")
-        if choice is None or isinstance(choice, tuple):
-            found.launches[seat] = choice
-        else:
-            found.players[seat] = a_player(choice, known)
-    return found
+def _checked_choice(choice: Choice, known: dict[str, PythonBot]) -> Choice:
+    if isinstance(choice, tuple) and len(choice) != 2:
+        raise ValueError(f"a launch is {choice!r}; it must be an owner code and 1024ths")
+    return choice if choice is None or isinstance(choice, tuple) else a_player(choice, known)
 
 
 class Position(NamedTuple):
@@ -208,7 +207,7 @@ class Position(NamedTuple):
 def positions(
     replay: Replay,
     tick: int,
-    alternatives: Mapping[str, _Decisions],
+    alternatives: Mapping[str, Mapping[int, Choice]],
     agents: Seat,
     players: Mapping[str, Seat],
 ) -> dict[str, Position]:
@@ -220,7 +219,9 @@ def positions(
     if tick >= replay.num_ticks:
         raise ValueError(f"tick is {tick}, when the recording is over; it must be below {replay.num_ticks}")
     start, found = game.save(0), dict[str, Position]()
-    for name, (launches, others) in alternatives.items():
+    for name, choices in alternatives.items():
+        launches = {seat: one for seat, one in choices.items() if one is None or isinstance(one, tuple)}
+        others = {seat: one for seat, one in choices.items() if not (one is None or isinstance(one, tuple))}
         check_alive(game, (*launches, *others))
         check_known(replay, game, sitting, but=others)
         for seat, launch in launches.items():
@@ -256,11 +257,6 @@ def a_player(given: Any, known: dict[str, PythonBot]) -> Seat:
     return first
 
 
-def name_of(player: Seat) -> str:
-    """Return what a player is called."""
-    return player if isinstance(player, str) else player.name
-
-
 def _check_launch(name: str, game: VecGame, seat: int, launch: tuple[int, int] | None) -> None:
     """Raise ValueError unless a seat may make a launch."""
     if launch is None:
@@ -285,73 +281,29 @@ def _remember(game: VecGame, recorded: SavedGame, seat: int) -> None:
     view(game.blocks, "wake")[0, seat] = there.seating[SEATING["wake"], seat]
 
 
-# ---- endings ---------------------------------------------------------------------------------------------
-
-
-class _Chunk(NamedTuple):
-    """Games ``first`` to ``first + size - 1`` of an alternative."""
-
-    name: str
-    first: int
-    size: int
-
-
-class _Ended(NamedTuple):
-    """How the games of a chunk ended."""
-
-    chunk: _Chunk
-    places: npt.NDArray[np.float64]
-    digests: list[bytes]
-
-
-@dataclass(frozen=True)
-class _PlayOuts:
-    """Plays chunks to their ends; it is sent to processes."""
-
-    config: GameConfig
-    seed: int
-    found: Mapping[str, Position]
-
-    def __call__(self) -> Callable[[_Chunk], Iterator[_Ended]]:
-        """Return the function that plays a chunk."""
-        return self._play
-
-    def _play(self, chunk: _Chunk) -> Iterator[_Ended]:
-        saved, seats, tick = self.found[chunk.name]
-        game = VecGame(self.config, chunk.size, seats=seats, autoreset="disabled", observe=False)
-        game.reset(seeds=[self.seed] * chunk.size)
-        for k in range(chunk.size):
-            game.restore(k, saved, future_of(self.seed, tick, chunk.first + k))
-        while not game.state.over.all():
-            game.step(hold=True, repeat=DECISIONS)
-        places = np.array([known_places(game.state, k) for k in range(chunk.size)])
-        yield _Ended(chunk, places, [game.digest(k) for k in range(chunk.size)])
-
-
-class _Endings(NamedTuple):
-    """Endings of the games that all positions have, by name of the position."""
-
-    places: dict[str, npt.NDArray[np.float64]]
-    digests: dict[str, npt.NDArray[np.bytes_]]
+# ---- endings -----------------------------------------------------------------------------------------------
 
 
 def play_on(
     replay: Replay, found: Mapping[str, Position], games: int, play: Play, *, is_shown: bool = True
-) -> _Endings:
+) -> tuple[dict[str, Floats], dict[str, Array]]:
     """Play so many games on from each of the positions ``found``; ``is_shown``: with a line of progress.
 
-    Where Ctrl-C stops it, they are the games that all positions have; KeyboardInterrupt if there are none.
+    Returns the places of all seats (games, P) and the digests of the games, by name of the position. Where
+    Ctrl-C stops it, they are of the games that all positions have; KeyboardInterrupt if there are none.
     """
-    firsts = range(0, games, SIDE_BY_SIDE)
-    chunks = [_Chunk(name, i, min(SIDE_BY_SIDE, games - i)) for i in firsts for name in found]
+    parts = [range(first, min(first + SIDE_BY_SIDE, games)) for first in range(0, games, SIDE_BY_SIDE)]
+    chunks = [(name, numbers) for numbers in parts for name in found]
     places = {name: np.full((games, replay.config.num_players), np.nan) for name in found}
     digests = {name: np.zeros(games, "S8") for name in found}
-    make, line, done, stopped = _PlayOuts(replay.config, replay.seed, found), ProgressLine(), 0, None
+    # Its call returns the function that plays a chunk.
+    make = partial(partial, _ended, replay.config, replay.seed, found)
+    line, done, stopped = ProgressLine(), 0, None
     try:
-        for (name, first, size), ended, of_games in chain.from_iterable(play(make, chunks)):
-            places[name][first : first + size] = ended
-            digests[name][first : first + size] = of_games
-            done += size
+        for name, numbers, ended, of_games in chain.from_iterable(play(make, chunks)):
+            places[name][numbers] = ended
+            digests[name][numbers] = of_games
+            done += len(numbers)
             if is_shown:
                 line.show(f"{done:,} of {games * len(found):,} games")
     except KeyboardInterrupt as error:
@@ -361,5 +313,190 @@ def play_on(
     is_whole = np.isfinite(np.concatenate([*places.values()], axis=1)).all(axis=1)
     if stopped is not None and not is_whole.any():
         raise stopped
-    whole = [{name: part[is_whole] for name, part in one.items()} for one in (places, digests)]
-    return _Endings(*whole)
+    return (
+        {name: part[is_whole] for name, part in places.items()},
+        {name: part[is_whole] for name, part in digests.items()},
+    )
+
+
+def _ended(
+    config: GameConfig, seed: int, found: Mapping[str, Position], chunk: tuple[str, range]
+) -> Iterable[tuple[str, range, Floats, list[bytes]]]:
+    """Play games of a position to their ends, by its name and their numbers; yield places and digests."""
+    name, numbers = chunk
+    saved, seats, tick = found[name]
+    game = VecGame(config, len(numbers), seats=seats, autoreset="disabled", observe=False)
+    game.reset(seeds=[seed] * len(numbers))
+    for k, number in enumerate(numbers):
+        game.restore(k, saved, future_of(seed, tick, number))
+    while not game.state.over.all():
+        game.step(hold=True, repeat=DECISIONS)
+    places = np.array([known_places(game.state, k) for k in range(len(numbers))])
+    yield name, numbers, places, [game.digest(k) for k in range(len(numbers))]
+
+
+# ---- the costliest launch ----------------------------------------------------------------------------------
+
+
+class CostlyLaunch(NamedTuple):
+    """A launch, and the mean places of its seat with and without it."""
+
+    tick: int
+    target: int
+    """Owner code, 0 is neutral land."""
+    fraction: int
+    """1024ths of the balance."""
+    held: float
+    launched: float
+    games: int
+    endings: int
+    """Games that were played with it, and without; and how many of either ended differently, at least."""
+
+
+def costliest_launch(
+    replay: Replay, seat: int, *, players: Mapping[str, Seat] | None = None, seconds: float = 5.0
+) -> CostlyLaunch | None:
+    """Return the launch by which the last player of ``seat`` lost most places, compared with holding there.
+
+    Every launch is judged by games that are played on from it, see :func:`territorial.what_if`, in this
+    process. Where a seat launched more than 24 times, those of the largest shares are judged.
+
+    Args:
+        replay: the recorded game, whose players are of the library, or were driven from outside.
+        seat: 1..P.
+        players: by recorded names, those that the library does not have; default None: there are none.
+        seconds: after these no further launch is looked at.
+
+    Returns:
+        The launch; None if there is none that cost places beyond doubt, by Student's interval of 95 %.
+
+    Raises:
+        ValueError: for a player that is not known.
+
+    """
+    since = max((change.tick for change in replay.changes if change.seat == seat), default=0)
+    rows = replay.launches_between(since, replay.num_ticks).astype(np.int64)
+    rows = rows[rows[:, LAUNCH_SEAT] == seat]
+    until, judged = time.monotonic() + seconds, list[tuple[float, int]]()
+
+    def without(i: int, games: int) -> WhatIf:
+        return what_if(
+            replay, int(rows[i, 0]), {"hold": {seat: None}}, games=games, players=players, processes=1
+        )
+
+    for i in np.argsort(-rows[:, LAUNCH_FRACTION], kind="stable")[:MOST_LAUNCHES].tolist():
+        judged.append((without(i, FEW_GAMES).difference(RECORDED, seat, to="hold").value, i))
+        if time.monotonic() > until:
+            break
+    found = list[tuple[float, CostlyLaunch]]()
+    for _, i in sorted(judged, reverse=True)[:MOST_FINALISTS]:
+        again, (tick, _, target, fraction) = without(i, MANY_GAMES), rows[i].tolist()
+        cost = again.difference(RECORDED, seat, to="hold")
+        if cost.low > 0:
+            held, launched = (again.place(name, seat).value for name in ("hold", RECORDED))
+            endings = min(again.endings.values())
+            launch = CostlyLaunch(tick, target, fraction, held, launched, MANY_GAMES, endings)
+            found.append((cost.value, launch))
+    return max(found)[1] if found else None
+
+
+# ---- chances -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Chances:
+    """What seats could expect at some moments of a game, if it had been played on from there many times.
+
+    Args:
+        agents: the name of the player that went on for seats that were driven from outside.
+        games: the games from each moment.
+        ticks: int64 (T,): the moments.
+        places: float64 (T, P): the mean place of every seat; of a dead one its place.
+        wins: float64 (T, P): the share of games in which it had place 1.
+
+    """
+
+    agents: str
+    games: int
+    ticks: Ints
+    places: Floats
+    wins: Floats
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return them as values that JSON has, places to a hundredth and shares to a thousandth."""
+        return {
+            "agents": self.agents,
+            "games": self.games,
+            "ticks": self.ticks.tolist(),
+            "places": self.places.round(2).tolist(),
+            "wins": self.wins.round(3).tolist(),
+        }
+
+
+def chances(
+    replay: Replay,
+    *,
+    moments: int = 40,
+    games: int = 50,
+    agents: Seat = "champion",
+    players: Mapping[str, Seat] | None = None,
+    processes: int | None = None,
+) -> Chances:
+    """Play a recorded game on from moments of it, many times from each.
+
+    Game i from a moment is ending i of the game there, see ``Replay.game``.
+
+    Args:
+        replay: the recorded game.
+        moments: decision points, spread evenly over the game, at most as many as it has; default 40.
+        games: games from each; 1 to 1000000, default 50.
+        agents: the player that goes on for seats that were driven from outside, such as people.
+        players: by recorded names, those that the library does not have; default None: there are none.
+        processes: 1 to 1024; default None: one per usable core.
+
+    Raises:
+        ValueError: for a player that is not known.
+        DivergedError: where a player launches otherwise than recorded: it is not the one that played.
+
+    """
+    games = whole_number("games", games, 1, MOST_GAMES)
+    moments, every = whole_number("moments", moments, 1, MOST_MOMENTS), replay.config.decision_every
+    last = max(0, replay.num_ticks - 1) // every
+    ticks = np.unique(np.linspace(0, last, moments).round().astype(np.int64)) * every
+    return chances_at(
+        replay, ticks.tolist(), games, Processes(processes), agents=agents, players=players or {}
+    )
+
+
+def chances_at(
+    replay: Replay,
+    ticks: Sequence[int],
+    games: int,
+    play: Play,
+    *,
+    agents: Seat = "champion",
+    players: Mapping[str, Seat],
+    is_shown: bool = True,
+) -> Chances:
+    """Play a recorded game on from the decision points ``ticks``, as ``chances`` does from moments.
+
+    ``play``: where games are played. ``is_shown``: with a line of progress.
+    """
+    known = {one.name: one for one in players.values() if isinstance(one, PythonBot)}
+    agents = a_player(agents, known)
+    found = {}
+    for tick in ticks:
+        game, sitting, _ = play_to_tick(replay, tick, players)
+        check_known(replay, game, sitting, but=())
+        driven = [seat for seat, one in enumerate(sitting, start=1) if one in DRIVEN]
+        game.change_seats(0, dict.fromkeys(driven, agents))
+        seats = [agents if one in DRIVEN else one or EXTERNAL for one in sitting]
+        found[str(tick)] = Position(game.save(0), seats, tick)
+    ended, _ = play_on(replay, found, games, play, is_shown=is_shown)
+    return Chances(
+        agents=name_of(agents),
+        games=len(ended[str(ticks[0])]),
+        ticks=np.array(ticks, np.int64),
+        places=np.array([places.mean(axis=0) for places in ended.values()]),
+        wins=np.array([(places == 1).mean(axis=0) for places in ended.values()]),
+    )

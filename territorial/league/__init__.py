@@ -1,8 +1,8 @@
 """Leagues, independent of frameworks: matchmaking, snapshots that processes share, ratings."""
 
 from territorial.evaluation.outcome import Outcome
-from territorial.evaluation.payoff import Payoff, PayoffMatrix
-from territorial.league.config import Gate, LeagueConfig, Learner
+from territorial.evaluation.ratings import Payoff, PayoffMatrix
+from territorial.league.config import Gate, LeagueConfig, Learner, Opponents
 from territorial.league.league import FreezeResult, GateStatus, League
 from territorial.league.manifest import (
     DamagedSnapshotError,
@@ -12,7 +12,6 @@ from territorial.league.manifest import (
     StoreInUseError,
     UnknownSnapshotError,
 )
-from territorial.league.matchmaking import Opponents
 from territorial.league.seating import Group, LineUpDistribution, LineUpMixture, Player
 from territorial.league.store import SnapshotBundle, SnapshotStore, Weights
 

@@ -126,28 +126,18 @@ class Checkpoints:
         except OSError as error:
             with suppress(OSError):
                 cleared(unfinished)
-            raise self._failure(step, error) from error
+            is_full, steps = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG), self.steps()
+            kept = f"the last complete one is {self.at(steps[-1])}" if steps else "there is no earlier one"
+            raise CheckpointError(
+                error.errno,
+                f"the checkpoint of step {step} could not be written to {self.path}: "
+                f"{'the disk is full' if is_full else error}; {kept}",
+            ) from error
         for old in self.steps()[: -self.keep]:
-            self._remove(old)
+            leaving = cleared(self.path / f".leaving-{old:08d}")
+            self.at(old).rename(leaving)  # under its name it is whole until it is gone
+            shutil.rmtree(leaving, ignore_errors=True)
         return target
-
-    def _failure(self, step: int, error: OSError) -> CheckpointError:
-        """Return the error of a failed write, with the state of earlier checkpoints."""
-        reason = (
-            "the disk is full" if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else str(error)
-        )
-        steps = self.steps()
-        kept = f"the last complete one is {self.at(steps[-1])}" if steps else "there is no earlier one"
-        return CheckpointError(
-            error.errno,
-            f"the checkpoint of step {step} could not be written to {self.path}: {reason}; {kept}",
-        )
-
-    def _remove(self, step: int) -> None:
-        """Remove a checkpoint: under its name it is whole until it is gone."""
-        leaving = cleared(self.path / f".leaving-{step:08d}")
-        self.at(step).rename(leaving)
-        shutil.rmtree(leaving, ignore_errors=True)
 
     def _damage(self, folder: Path) -> str | None:
         """Return the damage of a checkpoint; None if all files that it lists are as written.

@@ -1,22 +1,18 @@
 """``League``: framework-independent self-play with matchmaking, snapshots and ratings."""
 
-from __future__ import annotations
-
 import io
 import os
 from collections.abc import Sequence
-from typing import Any, BinaryIO, NamedTuple, TypeVar, assert_never
+from typing import Any, BinaryIO, NamedTuple, Self, TypeVar, assert_never
 
 import numpy as np
 
 from territorial.config.validation import whole_number, whole_number_in
 from territorial.evaluation.outcome import team_numbers
-from territorial.evaluation.payoff import Payoff, PayoffMatrix, layout
-from territorial.evaluation.ratings import Rating, Ratings
+from territorial.evaluation.ratings import Payoff, PayoffMatrix, Rating, Ratings, layout
 from territorial.files.atomic import write_file
 from territorial.files.bounded import fits, open_file, parse
-from territorial.league.bot_names import bots_of
-from territorial.league.config import LeagueConfig, Learner
+from territorial.league.config import Candidates, LeagueConfig, Learner, Opponents, drawn_few
 from territorial.league.league_file import (
     BOUNDS,
     FORMAT,
@@ -28,8 +24,7 @@ from territorial.league.league_file import (
     pack,
     text_of,
 )
-from territorial.league.matchmaking import Candidates, Opponents, drawn_few
-from territorial.league.seating import Group, LineUpDistribution, LineUpMixture, LineUps, Player
+from territorial.league.seating import Group, LineUpDistribution, LineUpMixture, LineUps, Player, bots_of
 
 T = TypeVar("T")
 
@@ -119,7 +114,7 @@ class League:
     # ---- who there is ---------------------------------------------------------------------------------
 
     def pool(self, name: str) -> tuple[str, ...]:
-        """Return the players of one of ``matchmaking.POOLS``; KeyError for another name."""
+        """Return the players of one of ``config.POOLS``; KeyError for another name."""
         learners = self.config.learners
         if name in ("mains", "learners"):
             return tuple(
@@ -172,7 +167,8 @@ class League:
         """
         me = f"trainable:{self._known(learner).name}"
         names = list(dict.fromkeys(name for pool in among for name in self.pool(pool)))
-        names = [name for name in names if self._is_of(name, of)]
+        if of is not None:
+            names = [name for name in names if name.startswith("bot:") or self._learner_of(name) in of]
         mains = self.pool("mains")
         names = names or (list(mains) if of is None else [f"trainable:{one}" for one in of])
         above = self.payoff.probability(me, [self.named(name) for name in names])
@@ -378,7 +374,7 @@ class League:
         return pack(text, self.payoff.to_arrays())
 
     @classmethod
-    def from_bytes(cls, data: bytes, python_bots: Sequence[Any] = ()) -> League:
+    def from_bytes(cls, data: bytes, python_bots: Sequence[Any] = ()) -> Self:
         """Return the league of ``to_bytes``; ValueError names the fault of other bytes.
 
         All that is read is checked, and no more is unpacked than such a league takes. ``python_bots``: the
@@ -388,7 +384,7 @@ class League:
         return cls._read(io.BytesIO(data), python_bots)
 
     @classmethod
-    def _read(cls, file: BinaryIO, python_bots: Sequence[Any] = ()) -> League:
+    def _read(cls, file: BinaryIO, python_bots: Sequence[Any] = ()) -> Self:
         try:
             found = LeagueFile(file)
             saved = checked(found.about(), python_bots)
@@ -411,7 +407,7 @@ class League:
         write_file(path, self.to_bytes())
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], python_bots: Sequence[Any] = ()) -> League:
+    def load(cls, path: str | os.PathLike[str], python_bots: Sequence[Any] = ()) -> Self:
         """Return the league in a file, see ``from_bytes``; ValueError names a file without one."""
         try:
             with open_file(path) as file:
@@ -424,11 +420,9 @@ class League:
 
     # ---- within ---------------------------------------------------------------------------------------
 
-    def _is_of(self, player: str, of: Sequence[str] | None) -> bool:
+    def _learner_of(self, player: str) -> str:
         kind, _, name = player.partition(":")
-        if of is None or kind == "bot":
-            return True
-        return (self.snapshots[name].learner if kind == "snapshot" else name) in of
+        return self.snapshots[name].learner if kind == "snapshot" else name
 
     def _known(self, learner: str) -> Learner:
         if learner not in self._learners:

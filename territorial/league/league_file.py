@@ -4,8 +4,6 @@
 known before it is unpacked; and nothing is ever unpickled.
 """
 
-from __future__ import annotations
-
 import errno
 import io
 import json
@@ -20,8 +18,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from territorial.config.validation import checked_list, finite_number, shown, whole_number, whole_number_in
-from territorial.evaluation.payoff import TableSpec, layout
-from territorial.evaluation.ratings import Rating
+from territorial.evaluation.ratings import Rating, TableSpec, layout
 from territorial.files.bounded import Bounds, check_fields, parse_object
 from territorial.league.config import LeagueConfig
 from territorial.league.seating import Player
@@ -140,10 +137,11 @@ def checked(about: Mapping[str, Any], python_bots: Sequence[Any] = ()) -> dict[s
         config.env,
     )
     history = enumerate(checked_list("history", about["history"], most=MOST_NOTES))
+    players = enumerate(checked_list("players", about["players"]))
     return {
         **counts,
         "config": config,
-        "players": _players(about["players"], known),
+        "players": [_player(f"players[{i}]", text, known) for i, text in players],
         "ratings": _ratings(about["ratings"], known),
         "snapshots": snapshots,
         "num_games": whole_number("num_games", about["num_games"], 0, LARGEST_COUNT),
@@ -193,18 +191,6 @@ def _is_copy(name: Any, learner: str, count: int) -> bool:
     """Return whether a snapshot of this name can be one of the first ``count`` copies of a learner."""
     number = whole_number_in(str(name).rpartition("-")[2], 0, count - 1)
     return number is not None and name == f"{learner}-{number}"
-
-
-def _players(given: Any, known: _Known) -> list[str]:
-    found: dict[str, None] = {}
-    for i, given_text in enumerate(checked_list("players", given)):
-        text = _player(f"players[{i}]", given_text, known)
-        if text in found:
-            raise ValueError(
-                f"players[{i}] is {text!r}, which occurs before; each player must occur only once"
-            )
-        found[text] = None
-    return list(found)
 
 
 def _player(what: str, text: Any, known: _Known) -> str:

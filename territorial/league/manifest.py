@@ -1,10 +1,8 @@
 """``Manifest``: the description of a snapshot that playing it requires."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from typing import Any, Self
 
 from territorial.config.validation import shown, whole_number
 from territorial.constants import OBS_VERSION, RULES_VERSION
@@ -104,7 +102,7 @@ class Manifest:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Manifest:
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return the manifest of ``to_dict``; ValueError for missing and for unknown fields."""
         check_fields("the manifest", values, NAMES)
         return cls(**values)

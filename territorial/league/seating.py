@@ -1,24 +1,72 @@
-"""Distributions of players over seats, sampled at every reset."""
-
-from __future__ import annotations
+"""Players of a league, names of its bots, and distributions of players over seats."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
 from territorial.config.validation import checked_list, finite_number, shown, true_or_false, whole_number
 from territorial.constants import MAX_PLAYERS, MIN_PLAYERS
 from territorial.files.bounded import Bounds, check_fields, made_of, parse_object
-from territorial.league.bot_names import GAME, bots_of
 
+GAME = "territorial"
+"""The environment whose bots the engine plays; ``LeagueConfig.env`` is it unless given."""
+_BOT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
 Kind = Literal["trainable", "bot", "snapshot"]
 KINDS: tuple[str, ...] = get_args(Kind)
 LARGEST_WEIGHT = 1e300  # any scale will do, as long as the sum is finite
 BOUNDS = Bounds(nbytes=4 * 2**20, values=2**17)
 """Of a table as a text."""
+
+
+def bots_of(env: str) -> Any:
+    """Return what knows the bots of an environment: of this game a module of the engine's."""
+    if env != GAME:
+        return FreeNames
+    from territorial.engine import league_bots  # leagues of other environments do without the engine
+
+    return league_bots
+
+
+class FreeNames:
+    """Bots of an environment that is not this game: any names, whose objects leagues do not have."""
+
+    @staticmethod
+    def sorted_bots(bots: Any, custom: Any) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+        """Return the names of bots; ValueError for what is no name, or is given as an object."""
+        if found := checked_list("python_bots", custom):
+            raise ValueError(
+                f"python_bots has {shown(found[0])}; it must be empty where env is not {GAME!r}. Name the "
+                "bot in bots, and give its object to add_league"
+            )
+        names = tuple(dict.fromkeys(checked_list("bots", bots, str)))
+        for i, name in enumerate(names):
+            FreeNames.parsed(f"bots[{i}]", name)
+        return names, ()
+
+    @staticmethod
+    def parsed(what: str, name: str) -> tuple[str, None]:
+        """Return the name of a bot and no object; ValueError, which says that ``what`` has it, for none."""
+        if not _BOT_NAME.fullmatch(name):
+            raise ValueError(
+                f"{what} is {shown(name)}; it must have 1 to 128 letters, digits, '-', '_' and '.'"
+            )
+        return name, None
+
+    @staticmethod
+    def by_text(bots: Sequence[Any], what: str) -> dict[str, Any]:
+        """Return an empty dict: there are no objects."""
+        return {}
+
+    @staticmethod
+    def full_name(name: str) -> str:
+        """Return the name as it is."""
+        return name
+
+    short = written_name = full_name
 
 
 class Player(NamedTuple):
@@ -41,7 +89,7 @@ class Player(NamedTuple):
         return f"{self.kind}:{self.name}"
 
     @classmethod
-    def parse(cls, text: str, env: str = GAME) -> Player:
+    def parse(cls, text: str, env: str = GAME) -> Self:
         """Return the player that a text such as ``bot:banker`` names; ValueError if it names none.
 
         ``env``: whose bots there are, see ``LeagueConfig.env``.
@@ -148,7 +196,7 @@ class LineUpDistribution:
             )
 
     @property
-    def tables(self) -> tuple[LineUpDistribution]:
+    def tables(self) -> tuple[Self]:
         """It alone, as a ``LineUpMixture`` has several."""
         return (self,)
 
@@ -200,7 +248,7 @@ class LineUpDistribution:
         return {"groups": groups, "shuffle": self.shuffle, "learns": self.learns}
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any], bots: Sequence[Any] = ()) -> LineUpDistribution:
+    def from_dict(cls, values: Mapping[str, Any], bots: Sequence[Any] = ()) -> Self:
         """Return the table of ``to_dict``. ValueError for unknown and missing fields.
 
         ``bots``: the custom ones that may be among the players, or texts that name their files. Networks
@@ -220,7 +268,7 @@ class LineUpDistribution:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
 
     @classmethod
-    def from_json(cls, text: str, bots: Sequence[Any] = ()) -> LineUpDistribution:
+    def from_json(cls, text: str, bots: Sequence[Any] = ()) -> Self:
         """Return the table that a text describes, see ``from_dict``; ValueError if it describes none."""
         try:
             return cls.from_dict(parse_object(text.encode(), BOUNDS), bots)

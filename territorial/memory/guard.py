@@ -1,14 +1,12 @@
 """``MemoryGuard``: a memory limit of this process and its children."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from territorial.memory.measure import Memory, ProcessMemory, measure, most_held, process_tree
 from territorial.memory.plan import MB, BudgetError, in_mb
@@ -50,7 +48,7 @@ class MemoryGuard:
     """
 
     def __init__(self, limit: int, on_limit: Callable[[Memory], Any] | None = None) -> None:
-        self.limit, self._on_limit = limit, on_limit
+        self.limit, self._most, self._on_limit = limit, limit - limit // RESERVE, on_limit
         self.samples = 0
         """Samples taken."""
         self.seconds = 0.0
@@ -58,7 +56,7 @@ class MemoryGuard:
         self._found: Memory | None = None
         self._error: Exception | None = None
 
-    def __enter__(self) -> MemoryGuard:
+    def __enter__(self) -> Self:
         self._found, self._error = None, None
         if not self.limit:
             return self
@@ -115,10 +113,6 @@ class MemoryGuard:
             growth = (level - before) / pause if before else 0.0
             pause, before = self._pause(took, self._most - level, growth), level
         return None
-
-    @property
-    def _most(self) -> int:
-        return self.limit - self.limit // RESERVE
 
     @staticmethod
     def _pause(took: float, left: int, growth: float) -> float:

@@ -68,7 +68,10 @@ def measure(pids: Iterable[int] | None = None) -> Memory:
     that have ended are left out. Raises RuntimeError where neither can be had, PermissionError for
     processes of another user.
     """
-    how, read = _reader()
+    if (_PROC / "self/smaps_rollup").exists():
+        how, read = PSS, _read_pss
+    else:
+        how, read = USS, partial(_read_uss, _psutil())
     chosen = process_tree() if pids is None else pids
     readings = (_existing(partial(read, pid)) for pid in chosen)
     return Memory(how, tuple(reading for reading in readings if reading is not None))
@@ -112,14 +115,6 @@ def _parent(pid: int) -> int | None:
     # The name, in brackets, may hold anything, brackets included; after it come state and parent.
     fields = (_existing((_PROC / str(pid) / "stat").read_bytes) or b"").rpartition(b")")[2].split()
     return int(fields[1]) if fields else None
-
-
-def _reader() -> tuple[str, Callable[[int], ProcessMemory]]:
-    """Return the best measure that can be taken here, and the function that takes it."""
-    if (_PROC / "self/smaps_rollup").exists():
-        return PSS, _read_pss
-    psutil = _psutil()
-    return USS, lambda pid: _read_uss(psutil, pid)
 
 
 def _existing(read: Callable[[], Found]) -> Found | None:

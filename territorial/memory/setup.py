@@ -1,12 +1,10 @@
 """``Setup``: the numbers of a league that its memory depends on."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from territorial.config import FIELDS
 from territorial.config.fields import check_values, documents_fields, like, option
@@ -70,13 +68,13 @@ class Setup:
             )
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Setup:
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return the setup with these fields, the others at their defaults; ValueError for unknown ones."""
         check_fields("a setup", values, (), cls.__dataclass_fields__)
         return cls(**values)
 
     @classmethod
-    def read(cls, path: str | Path) -> Setup:
+    def read(cls, path: str | Path) -> Self:
         """Return the setup in a file, TOML or JSON by its ending: names of fields and their values.
 
         Raises OSError if it cannot be read, ValueError or TypeError if it does not describe a setup.

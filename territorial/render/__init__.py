@@ -1,8 +1,7 @@
 """Pictures, text and animations of games as arrays and files."""
 
 from territorial.render.ansi import TextRenderer, color_depth, render_ansi
-from territorial.render.board import render_board
-from territorial.render.colors import owner_colors, player_colors
+from territorial.render.board import owner_colors, player_colors, render_board
 from territorial.render.games import (
     RENDER_FPS,
     RENDER_MODES,

@@ -17,8 +17,15 @@ import numpy.typing as npt
 from territorial.config.map_names import Terrain
 from territorial.config.validation import one_of, whole_number
 from territorial.constants import BLOCKED, MAX_PLAYERS, NEUTRAL
-from territorial.render.board import Owners, check_owner
-from territorial.render.colors import Teams, checked_teams, is_light, owner_colors, xterm_colors
+from territorial.render.board import (
+    Owners,
+    Teams,
+    check_owner,
+    checked_teams,
+    is_light,
+    owner_colors,
+    xterm_colors,
+)
 from territorial.render.figures import Standing, num_living, standings
 from territorial.render.labels import find_places
 

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from territorial.render.colors import Teams
+from territorial.render.board import Teams
 from territorial.typing import Ints
 
 
@@ -23,8 +22,8 @@ class Standing(NamedTuple):
 
 
 def standings(
-    land: npt.NDArray[np.int64],
-    troops: npt.NDArray[np.int64],
+    land: Ints,
+    troops: Ints,
     num_land: int,
     names: Sequence[str] | None = None,
     limit: int | None = None,

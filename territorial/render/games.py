@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from territorial._log import is_terminal
 from territorial.config.map_names import Terrain
+from territorial.config.validation import one_of
 from territorial.engine.seats import shown_names
 from territorial.engine.vec_game import VecGame
 from territorial.render.ansi import TextRenderer, color_depth_of
@@ -180,13 +181,11 @@ def make_renderer(
     teams: Sequence[int] | None = None,
 ) -> GameRenderer:
     """Return a renderer for one of the RENDER_MODES; ``fps`` are pictures per second for "human"."""
+    one_of("render_mode", render_mode, RENDER_MODES)
     if render_mode == "human":
         return Screen(num_players, names=names, fps=fps, teams=teams)
-    if render_mode == "ansi":
-        return TextRenderer(num_players, names=names, teams=teams)
-    if render_mode == "rgb_array":
-        return Renderer(num_players, names=names, teams=teams)
-    raise ValueError(f"render_mode is {render_mode!r}; it must be one of {', '.join(RENDER_MODES)}")
+    kind = TextRenderer if render_mode == "ansi" else Renderer
+    return kind(num_players, names=names, teams=teams)
 
 
 class BatchRenderer:

@@ -8,11 +8,25 @@ import numpy.typing as npt
 from territorial.config.map_names import Terrain
 from territorial.config.validation import true_or_false, whole_number
 from territorial.constants import BLOCKED, MAX_PLAYERS
-from territorial.render.board import LARGEST_SCALE, Image, Owners, render_board
-from territorial.render.colors import Teams, checked_teams, player_colors
+from territorial.render.board import (
+    LARGEST_SCALE,
+    Image,
+    Owners,
+    Teams,
+    checked_teams,
+    player_colors,
+    render_board,
+)
 from territorial.render.figures import Standing, num_living, standings
-from territorial.render.labels import Places, draw_labels, find_places
-from territorial.render.text import SMALLEST, capital_height, draw_text, fitting
+from territorial.render.labels import (
+    SMALLEST,
+    Places,
+    capital_height,
+    draw_labels,
+    draw_text,
+    find_places,
+    fitting,
+)
 
 PAPER = (24, 28, 36)
 """What panels are drawn on."""

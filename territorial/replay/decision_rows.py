@@ -1,11 +1,9 @@
 """Decisions of recorded games as rows of arrays, for learning."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -21,11 +19,9 @@ from territorial.game.scratch import LAUNCH_FRACTION, LAUNCH_SEAT, LAUNCH_TARGET
 from territorial.game.state import view
 from territorial.observation.action_encoding import convert_share, target_of_owner
 from territorial.observation.pair_columns import OF_PAIR
-from territorial.replay.branch import Repeat, check_single
 from territorial.replay.file_format import ReplayError
-from territorial.replay.playback import check_end, ends_early, seated
 from territorial.replay.recorded import SUFFIX
-from territorial.replay.replay import Replay
+from territorial.replay.replay import Repeat, Replay, check_end, check_single, ends_early, seated
 from territorial.typing import Bools, Ints
 
 NOT_SHOWN = -1
@@ -83,7 +79,7 @@ class RowOptions(NamedTuple):
     rewards: Mapping[str, float] | None
 
     @classmethod
-    def checked(cls, seats: Any, every: Any, num_candidates: Any, discount: Any, rewards: Any) -> RowOptions:
+    def checked(cls, seats: Any, every: Any, num_candidates: Any, discount: Any, rewards: Any) -> Self:
         """Return these options of :func:`decisions`; TypeError or ValueError for impossible ones."""
         return cls(
             seats=None if seats is None else _checked_seats(seats),

@@ -85,18 +85,15 @@ def unpack(data: bytes, largest: Largest | None = None) -> Sections:
     game. What claims more is refused before it is decompressed.
     """
     body = _Body(data)
-    header = _header_of(body.section("header", MAX_HEADER))
+    section = body.section("header", MAX_HEADER)
+    try:
+        header = parse_object(section, _HEADER_BOUNDS)
+    except ValueError as error:
+        raise ReplayError(f"the header of the replay: {error}") from None
     most = (MAX_BODY,) * 3 if largest is None else largest(header)
     parts = [body.section(name, size) for name, size in zip(Sections._fields[1:], most, strict=True)]
     body.close()
     return Sections(header, *parts)
-
-
-def _header_of(section: bytes) -> dict[str, Any]:
-    try:
-        return parse_object(section, _HEADER_BOUNDS)
-    except ValueError as error:
-        raise ReplayError(f"the header of the replay: {error}") from None
 
 
 class _Body:
@@ -211,25 +208,18 @@ def unpack_launches(section: bytes, num_players: int, decision_every: int) -> np
         )
     columns = np.frombuffer(section, np.uint8, offset=head).reshape(_LAUNCH_BYTES, total)
     launches = np.empty((total, NUM_LAUNCH_COLUMNS), np.int32)
-    launches[:, LAUNCH_TICK] = _ticks(columns[:4], counts, decision_every)
+    # Columns 0 to 3 are the planes of the decisions since the seat's last launch.
+    decisions = np.cumsum(np.ascontiguousarray(columns[:4].T).view("<u4").ravel(), dtype=np.int64)
+    before = [int(decisions[start - 1]) if start > 0 else 0 for start in _starts(counts).tolist()]
+    decisions -= np.repeat(before, counts)
+    latest = int(decisions.max(initial=0)) * decision_every
+    if latest > _LATEST:
+        raise ReplayError(f"the replay has a launch at tick {latest:,}, but no game lasts so long")
+    launches[:, LAUNCH_TICK] = decisions * decision_every
     launches[:, LAUNCH_SEAT] = np.repeat(np.arange(1, num_players + 1, dtype=np.int32), counts)
     launches[:, LAUNCH_TARGET] = columns[4]
     launches[:, LAUNCH_FRACTION] = columns[5] + np.int32(256) * columns[6] + 1
     return launches[np.argsort(launches[:, LAUNCH_TICK], kind="stable")]
-
-
-def _ticks(
-    planes: npt.NDArray[np.uint8], counts: npt.NDArray[np.int64], decision_every: int
-) -> npt.NDArray[np.int64]:
-    """Return the ticks of launches, from the four planes of decisions since the seat's last launch."""
-    summed = np.cumsum(np.ascontiguousarray(planes.T).view("<u4").ravel(), dtype=np.int64)
-    starts = _starts(counts)
-    before = [int(summed[start - 1]) if start > 0 else 0 for start in starts.tolist()]
-    summed -= np.repeat(before, counts)
-    latest = int(summed.max(initial=0)) * decision_every
-    if latest > _LATEST:
-        raise ReplayError(f"the replay has a launch at tick {latest:,}, but no game lasts so long")
-    return summed * decision_every
 
 
 def _starts(counts: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:

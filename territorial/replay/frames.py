@@ -8,7 +8,6 @@ import numpy.typing as npt
 
 from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
-from territorial.config.map_names import Terrain
 from territorial.config.validation import whole_number
 from territorial.engine.seats import shown_names
 from territorial.engine.vec_game import VecGame
@@ -52,21 +51,15 @@ class GiftLog:
             self._game.state.land[self._k].copy(),
         )
 
-    def add(self, seats: Any, targets: Any, fractions: Any) -> None:
-        """Add the launches, (N,) each, that were legal donations by the balances noted last."""
+    def add(self, launches: Ints) -> None:
+        """Add the launches (N, 4), as replays have them, that were legal donations by the balances noted."""
         team, config = self._game.state.team[self._k], self._game.config
+        _, seats, targets, fractions = launches.T
         troops = self._troops[seats]
         is_gift = are_allies(seats, targets, team[seats], team[targets])
         is_gift &= may_donate(troops, self._troops[targets], self._land[targets], config)
         amounts = amount_sent(wanted_of(troops, fractions), 1, troops, config)
         np.add.at(self._sums, (seats[is_gift], targets[is_gift]), amounts[is_gift])
-
-    def add_last_step(self) -> None:
-        """Add the donations of the last step of the batch, by the balances noted before it."""
-        last, seats = self._game.launches(), np.arange(1, len(self._sums))
-        launched = last.legal[self._k]
-        targets, fractions = (table[self._k, launched].astype(np.int64) for table in last[:2])
-        self.add(seats[launched], targets, fractions)
 
     def take(self) -> Ints:
         """Return (N, 3), giver, receiver and troops without the tax, by seats; and begin with none again."""
@@ -147,31 +140,16 @@ class LiveGame:
     ) -> None:
         self._game, self._k, self._actions = game, k, actions
         self.names = shown_names(game.seats_of(k)) if names is None else tuple(names)
-
-    @property
-    def config(self) -> GameConfig:
+        self.config = game.config
         """Rules, size and number of seats."""
-        return self._game.config
-
-    @property
-    def teams(self) -> tuple[int, ...] | None:
+        self.teams = teams_in(game, k)
         """The team 1..N of each seat; None if no seat has an ally."""
-        return teams_in(self._game, self._k)
-
-    @property
-    def map_kind(self) -> str | None:
+        self.map_kind = map_kind_of(game.config)
         """The kind of map, such as "lakes"; None: a map of the user's own."""
-        return map_kind_of(self.config)
-
-    @property
-    def terrain(self) -> Terrain:
+        self.terrain = game.terrain_name(k)
         """The kind of blocked cells: "water" or "mountains"."""
-        return self._game.terrain_name(self._k)
-
-    @property
-    def num_land(self) -> int:
+        self.num_land = int(game.state.num_land[k])
         """Land cells of the map, M in the rules."""
-        return int(self._game.state.num_land[self._k])
 
     def frames(self, every: int = 10) -> Iterator[Frame]:
         """Yield the game as it stands and then, after every step that reaches a multiple of ``every``, again.
@@ -191,9 +169,9 @@ class LiveGame:
             info = self._game.step(actions)[-1]
             if info["was_reset"][k]:
                 return
-            if gifts is not None:
-                gifts.add_last_step()
             launches.append(launches_in(self._game, k, now))
+            if gifts is not None:
+                gifts.add(launches[-1])
             if tick[k] // every > shown // every or info["ended"][k]:
                 yield frame_of(self._game, k, gifts, np.concatenate(launches))
                 shown, launches = int(tick[k]), []

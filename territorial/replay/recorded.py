@@ -1,7 +1,5 @@
 """``RecordedGame``: the data of a replay, checked, and its file."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +14,7 @@ from territorial._notebooks import ShownInNotebooks
 from territorial.config import FIELDS, NON_RULE_FIELDS, GameConfig
 from territorial.config.land_mask import LandMask, check_is_mask
 from territorial.config.map_names import Terrain
-from territorial.config.validation import checked_list, one_of, true_or_false, whole_number
+from territorial.config.validation import checked_list, one_of, true_or_false, whole_number, whole_numbers
 from territorial.constants import FRACTION_UNIT, LARGEST_SEED, OBS_VERSION, RULES_VERSION, __version__
 from territorial.files.atomic import write_file
 from territorial.game.scratch import LAUNCH_TICK
@@ -88,11 +86,13 @@ class RecordedGame(ShownInNotebooks):
             "names": checked_names("names", self.names, num_players),
             "library_version": checked_name("library_version", self.library_version),
             "map_kind": None if self.map_kind is None else checked_name("map_kind", self.map_kind),
-            "starting_troops": _checked_troops(self.starting_troops, num_players),
             "terrain": one_of("terrain", self.terrain, get_args(Terrain)),
             "launches": _checked_launches(self.launches, self.config, num_ticks),
             "changes": _checked_changes(self.changes, num_players, num_ticks),
         }
+        if self.starting_troops is not None:
+            troops = whole_numbers("starting_troops", self.starting_troops, (num_players,), 1, 1_000_000)
+            checked["starting_troops"] = tuple(troops.tolist())
         ticks = [checkpoint.tick for checkpoint in self.checkpoints]
         if ticks[-1:] != [num_ticks] or sorted(set(ticks)) != ticks:
             raise ValueError(
@@ -276,18 +276,6 @@ def checked_names(what: str, names: Any, num_players: int) -> tuple[str, ...]:
     if not isinstance(names, (list, tuple)) or len(names) != num_players:
         raise ValueError(f"{what} must be {num_players} strings, one per seat")
     return tuple(checked_name(f"{what}[{i}]", name) for i, name in enumerate(names))
-
-
-def _checked_troops(troops: Any, num_players: int) -> tuple[int, ...] | None:
-    """Return ``troops``, if any, as a tuple; TypeError or ValueError unless they are one number per seat."""
-    if troops is None:
-        return None
-    listed = checked_list("starting_troops", troops)
-    if len(listed) != num_players:
-        raise ValueError(
-            f"starting_troops has {len(listed)} entries; it must have {num_players}, one per seat"
-        )
-    return tuple(whole_number(f"starting_troops[{i}]", one, 1, 1_000_000) for i, one in enumerate(listed))
 
 
 def _checked_changes(changes: Any, num_players: int, num_ticks: int) -> tuple[Change, ...]:

@@ -1,13 +1,11 @@
 """``Recorder``: makes replays of the games of a batch."""
 
-from __future__ import annotations
-
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -126,7 +124,7 @@ class Recorder(GameObserver):
             check_folder(own_folder(self._to))  # now rather than when the first game is over
         self._recordings: dict[int, _Recording | None] = dict.fromkeys(np.flatnonzero(recorded).tolist())
         self._finished: deque[tuple[int, Replay]] = deque()
-        self._last_config: GameConfig | None = None
+        self._last_config: GameConfig | None = None  # the batch's, with the one map of a game
         self._results, self._launch_log = game.attach(self, recorded)
         # Views, always current, as looking them up by name takes longer than all else in a step.
         names = ("tick", "episode", "seed", "seats")
@@ -171,7 +169,7 @@ class Recorder(GameObserver):
             self._recordings = {}
             self._game.detach()
 
-    def __enter__(self) -> Recorder:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -384,8 +382,10 @@ class Recorder(GameObserver):
     def _replay_of(self, recording: _Recording, tick: int, last: bytes, *, is_over: bool) -> Replay:
         """Return the replay of a game that stands at ``tick``, where its digest is ``last``."""
         on_the_way = [checkpoint for checkpoint in recording.checkpoints if checkpoint.tick < tick]
+        if self._last_config is None or self._last_config.map is not recording.land:
+            self._last_config = self._game.config.replace(map=recording.land, num_maps=1)
         return Replay(
-            config=self._config_on(recording.land),
+            config=self._last_config,
             map_kind=recording.map_kind,
             terrain=recording.terrain,
             seed=recording.seed,
@@ -398,9 +398,3 @@ class Recorder(GameObserver):
             num_ticks=tick,
             is_over=is_over,
         )
-
-    def _config_on(self, land: LandMask) -> GameConfig:
-        """Return the batch's config with the one map that a game is played on."""
-        if self._last_config is None or self._last_config.map is not land:
-            self._last_config = self._game.config.replace(map=land, num_maps=1)
-        return self._last_config

@@ -1,21 +1,136 @@
-"""``Replay``: a recorded game, stored as config, seed and launches."""
+"""``Replay``: a recorded game, played again to any tick, back and forth, and on from there."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
+from territorial.bots import PythonBot
+from territorial.bots.bot_files import is_library_bot
+from territorial.bots.python import View
+from territorial.config import GameConfig
+from territorial.config.map_mix import MapMix
 from territorial.config.validation import whole_number
-from territorial.engine.seats import Seat
-from territorial.engine.vec_game import VecGame
-from territorial.game.formulas import are_allies
+from territorial.constants import LARGEST_SEED, NEUTRAL, STREAM_FUTURE
+from territorial.engine.saved_game import SavedGame
+from territorial.engine.seats import AGENT, EXTERNAL, SEAT_NAMES, Seat
+from territorial.engine.vec_game import MAX_GAMES, VecGame
+from territorial.files.bounded import differences
+from territorial.game.formulas import are_allies, draw
 from territorial.game.scratch import LAUNCH_FRACTION, LAUNCH_SEAT, LAUNCH_TARGET, LAUNCH_TICK
-from territorial.replay.branch import open_at
+from territorial.game.state import MAP_ID, State
+from territorial.observation.action_encoding import NO_TARGET
+from territorial.replay.file_format import Checkpoint, DivergedError, ReplayError
 from territorial.replay.frames import Frame, GiftLog, frame_of
-from territorial.replay.playback import ReplayPlayer, begin, check_digest, check_end, play_to
-from territorial.replay.recorded import RecordedGame
+from territorial.replay.recorded import LEFT_OUT, RecordedGame
+from territorial.typing import Bools, Ints
+
+SNAPSHOT_EVERY = 256
+"""Ticks between two positions that a Player keeps, at least."""
+SNAPSHOT_BYTES = 2**28
+"""Memory that the positions of one Player may take."""
+DRIVEN = (AGENT, EXTERNAL)
+"""Players that are driven from outside."""
+WITHOUT_RULES = ("map_seed", "num_maps", *LEFT_OUT)
+"""Fields of configs that say nothing of rules where the map is given."""
+
+
+# ---- to a tick ----------------------------------------------------------------------------------------
+
+
+def begin(replay: RecordedGame) -> VecGame:
+    """Return the game of a replay at tick 0: a batch of one, every seat driven by the caller."""
+    return seated(replay, replay.config, [EXTERNAL] * replay.config.num_players)
+
+
+def seated(replay: RecordedGame, config: GameConfig, seats: Sequence[Seat]) -> VecGame:
+    """Return the game of a replay at tick 0 under ``config``, with ``seats`` instead of its own."""
+    try:
+        game = VecGame(config, 1, seats=seats, autoreset="disabled", observe=False)
+    except ValueError as error:  # such as a map that has no room for all spawns
+        raise ReplayError(f"the game of the replay cannot be set up: {error}") from None
+    game.set_seats(0, seats, troops_of=replay.seats)
+    if replay.starting_troops is not None:
+        game.state.next_troops[0, 1:] = replay.starting_troops
+    game.reset(seeds=[replay.seed])
+    return game
+
+
+def play_to(game: VecGame, replay: RecordedGame, tick: int) -> None:
+    """Play the game of a replay on to ``tick``; DivergedError if it is over before."""
+    now = int(game.state.tick[0])
+    if now == tick:
+        return
+    if not game.state.over[0]:
+        game.play(0, replay.launches_between(now, tick), tick)
+    if game.state.tick[0] != tick:
+        raise ends_early(game, replay)
+
+
+def ends_early(game: VecGame, replay: RecordedGame) -> DivergedError:
+    """Return the error that the game of a replay is over before its time."""
+    return DivergedError(
+        f"the game ends at tick {game.state.tick[0]}; the recorded game lasted to tick {replay.num_ticks}"
+    )
+
+
+def check_digest(game: VecGame, checkpoint: Checkpoint) -> None:
+    """Raise DivergedError unless a game is where it was at a checkpoint."""
+    found = game.digest(0)
+    if found != checkpoint.digest:
+        raise DivergedError(
+            f"the game differs at tick {checkpoint.tick}: its digest is "
+            f"{found.hex()}, the recorded digest is {checkpoint.digest.hex()}"
+        )
+
+
+def check_end(game: VecGame, replay: RecordedGame) -> None:
+    """Raise DivergedError unless the game is where the recorded one ended, or on its way there."""
+    tick, is_over = int(game.state.tick[0]), bool(game.state.over[0])
+    if tick == replay.num_ticks:
+        check_digest(game, replay.checkpoints[-1])
+    if is_over != replay.is_over:
+        found, recorded = ("over" if over else "not over" for over in (is_over, replay.is_over))
+        raise DivergedError(f"the game is {found} at tick {tick}; the recorded game was {recorded}")
+
+
+class ReplayPlayer:
+    """Takes the game of a replay to any tick, back and forth.
+
+    Positions are kept on the way, every SNAPSHOT_EVERY ticks or as many as fit into ``snapshot_bytes``,
+    so that no later call plays more ticks than lie between two of them.
+    """
+
+    def __init__(self, replay: RecordedGame, snapshot_bytes: int = SNAPSHOT_BYTES) -> None:
+        self._replay = replay
+        self.game = begin(replay)
+        """The game as it stands; the same object all the time, to be looked at and not to be changed."""
+        start = self.game.save(0)
+        room = max(1, snapshot_bytes // sum(block.nbytes for block in start.blocks))
+        self._spacing = max(SNAPSHOT_EVERY, -(-replay.num_ticks // room))
+        self._kept: dict[int, SavedGame] = {0: start}
+
+    @property
+    def tick(self) -> int:
+        """Where the game stands."""
+        return int(self.game.state.tick[0])
+
+    def seek(self, tick: int) -> VecGame:
+        """Return the game at ``tick``, from 0 to the replay's ``num_ticks``."""
+        tick = whole_number("tick", tick, 0, self._replay.num_ticks)
+        nearest = max(kept for kept in self._kept if kept <= tick)
+        if not nearest <= self.tick <= tick:
+            self.game.restore(0, self._kept[nearest])
+        while self.tick < tick:
+            corner = (self.tick // self._spacing + 1) * self._spacing
+            play_to(self.game, self._replay, min(corner, tick))
+            if self.tick == corner and corner not in self._kept:
+                self._kept[corner] = self.game.save(0)
+        return self.game
+
+
+# ---- a recorded game ----------------------------------------------------------------------------------
 
 
 class Replay(RecordedGame):
@@ -94,7 +209,19 @@ class Replay(RecordedGame):
             DivergedError: where a player launches otherwise than recorded: it is not the one that played.
 
         """
-        return open_at(self, tick, num_games, seats or {}, players or {}, future)
+        num_games, others = whole_number("num_games", num_games, 1, MAX_GAMES), seats or {}
+        if future is not None:
+            future = whole_number("future", future, 0, LARGEST_SEED + 1 - num_games)
+        single, sitting, _ = play_to_tick(self, tick, players or {})
+        check_alive(single, others)
+        check_known(self, single, sitting, but=others)
+        present = [EXTERNAL if player is None else player for player in sitting]
+        game, saved = VecGame(self.config, num_games, seats=present, autoreset="disabled"), single.save(0)
+        game.reset(seeds=[self.seed] * num_games)
+        for k in range(num_games):
+            game.restore(k, saved, None if future is None else future_of(self.seed, tick, future + k))
+            game.change_seats(k, others)
+        return game
 
     @cached_property
     def _player(self) -> ReplayPlayer:
@@ -140,5 +267,196 @@ def _play_and_log(game: VecGame, replay: Replay, tick: int, log: GiftLog) -> Non
     for at in np.unique(rows[:, LAUNCH_TICK]).tolist():
         play_to(game, replay, at)
         log.before_launches()
-        given = rows[rows[:, LAUNCH_TICK] == at]
-        log.add(given[:, LAUNCH_SEAT], given[:, LAUNCH_TARGET], given[:, LAUNCH_FRACTION])
+        log.add(rows[rows[:, LAUNCH_TICK] == at])
+
+
+# ---- on from a tick, with its own players and with others ----------------------------------------------
+
+
+class Repeat(PythonBot):
+    """Makes the launches of a recording again, on every seat that it has.
+
+    ``instead``: by seat, what it launches in their place, (owner code, 1024ths); None: it holds.
+    """
+
+    name, interval = "launches of the recording", 1
+
+    def __init__(self, replay: RecordedGame) -> None:
+        self.instead: Mapping[int, tuple[int, int] | None] = {}
+        self._owners = replay.config.num_players + 1
+        launches = replay.launches.astype(np.int64)
+        keys = self._key(launches[:, LAUNCH_TICK], launches[:, LAUNCH_SEAT])
+        order = np.argsort(keys, kind="stable")
+        self._keys = np.append(keys[order], -1)  # after them all: one that no launch has
+        self._targets = np.append(launches[order, LAUNCH_TARGET], NO_TARGET)
+        self._fractions = np.append(launches[order, LAUNCH_FRACTION], 1)
+
+    def _key(self, ticks: Ints, seats: Ints) -> Ints:
+        return ticks * self._owners + seats
+
+    def decide(self, view: View) -> tuple[npt.ArrayLike, npt.ArrayLike]:
+        """Return what the seats launched at this tick."""
+        wanted = self._key(view.ticks, view.seats)
+        places = np.searchsorted(self._keys[:-1], wanted)
+        targets = np.where(self._keys[places] == wanted, self._targets[places], NO_TARGET)
+        fractions = self._fractions[places]  # where nothing is launched, any will do
+        for seat, launch in self.instead.items():
+            targets[view.seats == seat], fractions[view.seats == seat] = launch or (NO_TARGET, 1)
+        return targets, fractions
+
+
+def starts(
+    moments: Iterable[tuple[RecordedGame, int]], *, players: Mapping[str, Seat] | None = None
+) -> tuple[GameConfig, list[SavedGame]]:
+    """Return a config and saved games, with which environments begin at ticks of recorded games.
+
+    The config has the rules of the recorded games and the maps of all of them. Make the environment with it,
+    and with the saved games as its option ``starts``.
+
+    Args:
+        moments: replays of the same rules, each with a decision point of its game; at most 100 maps.
+        players: by recorded names, those that the library does not have and that are to remember what they
+            did; default None: there are none.
+
+    Raises:
+        ValueError: for no moments, for replays of different rules, and for a tick that is no decision point.
+        DivergedError: where a player launches otherwise than recorded: it is not the one that played.
+
+    Example:
+        >>> import territorial
+        >>> config = territorial.GameConfig(height=32, width=32, num_players=4, max_ticks=500)
+        >>> game = territorial.VecGame(config, num_games=1, seats=["banker", "novice"] * 2)
+        >>> with territorial.Recorder(game) as recorder:
+        ...     _ = game.reset(seed=0)
+        ...     for _ in range(50):
+        ...         _ = game.step()
+        ...     replay = recorder.replay()
+        >>> config, saved = territorial.replay.starts([(replay, 100), (replay, 200)])
+        >>> seats = ["agent", "novice", "banker", "novice"]
+        >>> env = territorial.make_vec(2, config=config, seats=seats, starts=saved)
+        >>> _, info = env.reset(seed=0)
+        >>> info["tick"].ravel().tolist()
+        [100, 200]
+
+    """
+    chosen = list(moments)
+    if not chosen:
+        raise ValueError("moments is empty; it must have a replay and a tick")
+    first, *others = (replay.config.to_dict() | dict.fromkeys(WITHOUT_RULES) for replay, _ in chosen)
+    for i, rules in enumerate(others, start=1):
+        for text in differences("config", first, rules):
+            raise ValueError(f"moments[{i}] is of other rules than moments[0]: {text}")
+    lands = list(dict.fromkeys(replay.land for replay, _ in chosen))
+    config, saved = chosen[0][0].config.replace(map=MapMix(lands)), []
+    for replay, tick in chosen:
+        game, _, _ = play_to_tick(replay, tick, players or {})
+        found = game.save(0)._replace(config_digest=config.hexdigest)
+        State(*found.blocks).clock[MAP_ID] = lands.index(replay.land)
+        saved.append(found)
+    return config, saved
+
+
+def check_alive(game: VecGame, seats: Iterable[int]) -> None:
+    """Raise ValueError for a seat whose player is dead, or that there is not."""
+    for seat in seats:
+        if not game.state.alive[0, whole_number("a seat", seat, 1, game.config.num_players)]:
+            died, now = game.state.death_tick[0, seat], game.state.tick[0]
+            raise ValueError(f"seat {seat} died at tick {died}; at tick {now} nobody can play it")
+
+
+def check_known(
+    replay: RecordedGame, game: VecGame, sitting: Sequence[Seat | None], but: Collection[int]
+) -> None:
+    """Raise ValueError for a living seat that nobody can play on, ``but`` some."""
+    names = replay.players_at(int(game.state.tick[0]))
+    for seat, (name, player) in enumerate(zip(names, sitting, strict=True), start=1):
+        if player is None and game.state.alive[0, seat] and seat not in but:
+            raise ValueError(
+                f"seat {seat} was played by {name!r}, which is no bot of the library: name it by "
+                f"players={{{name!r}: ...}}, or let another player go on by seats={{{seat}: ...}}"
+            )
+
+
+def future_of(seed: int, tick: int, number: int) -> int:
+    """Return the seed of what is drawn from ``tick`` on in ending ``number``: H(seed, 12, tick, number)."""
+    return int(draw(np.array([seed], np.uint64), STREAM_FUTURE, tick, number)[0])
+
+
+def play_to_tick(
+    replay: RecordedGame, tick: int, players: Mapping[str, Seat]
+) -> tuple[VecGame, list[Seat | None], Repeat]:
+    """Play a recorded game to ``tick`` with its players; return it, who they are (None: not known), and the
+    bot that repeated.
+
+    Players that are driven from outside, or not known, repeat their launches on the way, and are "agent" or
+    "external" at ``tick``.
+    """
+    every = replay.config.decision_every
+    if whole_number("tick", tick, 0, replay.num_ticks) % every:
+        raise ValueError(f"tick is {tick}; it must be a multiple of {every}, at which players decide")
+    check_single(replay)
+    sitting = [player_of(name, players) for name in replay.seats]
+    game = seated(replay, replay.config, [EXTERNAL if one is None else one for one in sitting])
+    repeat, changes = Repeat(replay), list(replay.changes)
+    game.change_seats(0, {i + 1: repeat for i, one in enumerate(sitting) if one in (None, *DRIVEN)})
+    while True:
+        now = int(game.state.tick[0])
+        while changes and changes[0].tick <= now:
+            change = changes.pop(0)
+            player = sitting[change.seat - 1] = player_of(change.name, players)
+            seat_now = repeat if player in (None, *DRIVEN) else player
+            game.change_seats(0, {change.seat: seat_now})
+        if now >= tick:
+            break
+        if game.state.over[0]:
+            raise ends_early(game, replay)
+        alive = game.state.alive[0, 1:] != 0  # what the dead were told to do means nothing
+        game.step(hold=True)
+        _compare(replay, game, now, alive)
+    left = {i + 1: one or EXTERNAL for i, one in enumerate(sitting) if one in (None, *DRIVEN)}
+    game.change_seats(0, left)
+    return game, sitting, repeat
+
+
+def player_of(name: str, players: Mapping[str, Seat]) -> Seat | None:
+    """Return the player that a recording calls ``name``; None: it is not known."""
+    if name in players:
+        return players[name]
+    return name if name in SEAT_NAMES or is_library_bot(name) else None
+
+
+def _compare(replay: RecordedGame, game: VecGame, now: int, alive: Bools) -> None:
+    """Raise DivergedError if a seat that was ``alive`` launched otherwise than recorded at tick ``now``."""
+    rows, players = replay.launches_between(now, now + 1), replay.config.num_players
+    recorded = np.column_stack([np.full(players, NO_TARGET), np.zeros(players, np.int64)])
+    recorded[rows[:, LAUNCH_SEAT] - 1] = rows[:, [LAUNCH_TARGET, LAUNCH_FRACTION]]
+    launches = game.launches()
+    found = np.column_stack([launches.target[0], launches.fraction[0]])
+    wrong = np.flatnonzero((found != recorded).any(axis=1) & alive)
+    if len(wrong):
+        i, name = int(wrong[0]), replay.players_at(now)[int(wrong[0])]
+        raise DivergedError(
+            f"seat {i + 1}, {name!r}, {_shown(*found[i])} at tick {now}, where the recording "
+            f"{_shown(*recorded[i])}: it is not the player that was recorded"
+        )
+
+
+def _shown(target: int, fraction: int) -> str:
+    """Return what a seat did, for a message."""
+    if target == NO_TARGET:
+        return "holds"
+    where = "free land" if target == NEUTRAL else f"P{target}"
+    return f"launches {fraction} of 1024 at {where}"
+
+
+def check_single(replay: RecordedGame) -> None:
+    """Raise ReplayError if a seat launched more than once at a tick, which no step does."""
+    players = replay.config.num_players + 1
+    keys = replay.launches[:, LAUNCH_TICK].astype(np.int64) * players + replay.launches[:, LAUNCH_SEAT]
+    found, counts = np.unique(keys, return_counts=True)
+    if (counts > 1).any():
+        tick, seat = divmod(int(found[counts > 1][0]), players)
+        raise ReplayError(
+            f"seat {seat} launched more than once at tick {tick}; a decision is one launch at most, "
+            "so this game, played by tick() or play(), has none"
+        )

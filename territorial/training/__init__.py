@@ -1,7 +1,5 @@
 """Data sets: decisions of many games as arrays, for cloning and offline learning."""
 
-from territorial.training.dataset import Dataset
-from territorial.training.make_dataset import make
-from territorial.training.manifest import DatasetError
+from territorial.training.dataset import Dataset, DatasetError, make
 
 __all__ = ["Dataset", "DatasetError", "make"]

@@ -10,7 +10,7 @@ import pytest
 
 from territorial import GameConfig, Replay, VecGame, cli, match
 from territorial.bots import HOLD_ALL, Program, ProgramError, PythonBot
-from territorial.evaluation.code import code_of
+from territorial.evaluation.players import code_of
 from territorial.evaluation.workers import StoppedError
 from tests.bots.programs import ANSWERS, program
 from tests.engine.support import ROOT, digests

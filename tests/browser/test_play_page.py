@@ -10,7 +10,7 @@ import territorial
 from territorial.bots import Network
 from territorial.browser import session as session_module
 from territorial.constants import BLOCKED, FRACTIONS
-from territorial.evaluation.costliest import CostlyLaunch
+from territorial.evaluation.what_if import CostlyLaunch
 from territorial.replay import Replay
 from tests.bots.networks import TRAINED
 from tests.browser.chromium import PHONE, leave, soon

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from territorial.browser.film import film_header, write_film
-from territorial.render.colors import VIEWS, player_colors, seen
+from territorial.render.board import VIEWS, player_colors, seen
 from territorial.replay import Replay
 from tests.browser.chromium import PHONE
 from tests.browser.support import (

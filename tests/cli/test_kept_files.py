@@ -17,7 +17,7 @@ from territorial.config.land_mask import LandMask
 from territorial.evaluation import workers
 from territorial.evaluation.schedule import Scenario
 from territorial.files import atomic
-from territorial.training.manifest import shard_name
+from territorial.training.dataset import shard_name
 from tests.cli.test_dataset import SMALL as ROWS
 from tests.replay.support import BOTS, SMALL, small_replay
 

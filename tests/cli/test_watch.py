@@ -32,9 +32,9 @@ ENDLESS = """
 import itertools, runpy, time
 from territorial.cli import watch
 
-write_film = watch.write_film
+write_film = watch.film.write_film
 endless = (time.sleep(0.01) or b"x" for _ in itertools.count())
-watch.write_film = lambda *show: itertools.chain(write_film(*show), endless)
+watch.film.write_film = lambda *show: itertools.chain(write_film(*show), endless)
 runpy.run_module("territorial", run_name="__main__")
 """
 """The command with a game that goes on until it is stopped, however slow the machine is."""
@@ -193,7 +193,7 @@ def test_a_game_that_fails_stops_the_server_and_is_told(capsys, run, monkeypatch
         yield b"x"
         raise RuntimeError("the game broke")
 
-    monkeypatch.setattr(cli.watch, "write_film", broken)
+    monkeypatch.setattr(cli.watch.film, "write_film", broken)
     with pytest.raises(RuntimeError, match="the game broke"):
         run("watch", "--port", "0", *SMALL)
     assert "watch at http://127.0.0.1:" in capsys.readouterr().out

@@ -14,7 +14,7 @@ from territorial.evaluation.places import known_places
 from territorial.evaluation.workers import PlayingError
 from territorial.replay import Decisions, decisions
 from territorial.training import Dataset, DatasetError, make
-from territorial.training.make_dataset import play_games
+from territorial.training.dataset import play_games
 
 CONFIG = territorial.GameConfig(height=24, width=24, num_players=3, max_ticks=400, rewards={"survival": 1})
 SEATS = ["banker", "metronome", "random"]

@@ -10,7 +10,7 @@ import pytest
 
 import territorial
 from territorial.training import Dataset, make
-from territorial.training.manifest import Recipe, Shard
+from territorial.training.dataset import Recipe, Shard
 
 pytestmark = pytest.mark.checkout
 

@@ -34,8 +34,7 @@ from territorial.league.store import only_writer
 from territorial.render import write_gif, write_png
 from territorial.replay import Checkpoint, Decisions
 from territorial.training import make
-from territorial.training.dataset import write_shard
-from territorial.training.manifest import shard_name
+from territorial.training.dataset import shard_name, write_shard
 from tests.league.support import manifest
 
 RANDOM = np.random.default_rng(0)

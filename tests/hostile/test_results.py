@@ -10,8 +10,8 @@ import pytest
 
 from territorial import GameConfig, Scenario
 from territorial.evaluation.evaluate import METRICS, Evaluation
+from territorial.evaluation.match import RecordArrays
 from territorial.evaluation.record import GameRecord, GameResults, ResultsError, bounds_of
-from territorial.evaluation.record_arrays import RecordArrays
 from territorial.evaluation.schedule import Contest, Schedule
 from territorial.league import LineUpDistribution
 from tests.hostile.mutate import mutated, mutated_json

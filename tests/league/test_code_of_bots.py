@@ -6,8 +6,7 @@ import types
 
 import pytest
 
-from territorial.evaluation.code import code_of
-from territorial.evaluation.players import Entrants, identity_of
+from territorial.evaluation.players import Entrants, code_of, identity_of
 
 CELL = """
 import numpy as np
@@ -91,7 +90,7 @@ def test_a_bot_that_was_only_defined_again_has_the_same_one(defined):
 
 def test_bots_of_a_command_or_of_stdin_have_their_digests_in_every_process():
     """Those of sets of strings have no order that stays."""
-    program = f"{CELL}\nfrom territorial.evaluation.code import code_of\nprint(code_of(Bot()))"
+    program = f"{CELL}\nfrom territorial.evaluation.players import code_of\nprint(code_of(Bot()))"
 
     def report(*arguments, **options):
         done = subprocess.run(

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from territorial.league import Gate, League, LeagueConfig, Learner, Opponents
+from territorial.league.config import FLOOR, POOLS, STRATEGIES, Candidates, drawn_few
 from territorial.league.league import MOST_NOTES
-from territorial.league.matchmaking import FLOOR, POOLS, STRATEGIES, Candidates, drawn_few
 
 RATED = find_spec("openskill") is not None
 

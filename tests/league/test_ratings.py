@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from territorial.evaluation import charts, plots, ratings
-from territorial.evaluation.record_arrays import RecordArrays
-from territorial.evaluation.statistics import rate
+from territorial.evaluation import plots, ratings
+from territorial.evaluation.match import RecordArrays, draw_charts
+from territorial.evaluation.standings import rate
 from tests.league.test_statistics import record
 
 NEEDS = "needs the extra league: pip install '.[league]'"
@@ -73,7 +73,7 @@ def test_seats_of_one_player_are_one_rating():
 def test_every_plot_is_drawn(tmp_path, monkeypatch):
     image = pytest.importorskip("matplotlib.image", reason=NEEDS)
     monkeypatch.setattr(plots, "_DPI", 40)
-    files = charts.draw_charts(RecordArrays(games(40)), tmp_path / "plots")
+    files = draw_charts(RecordArrays(games(40)), tmp_path / "plots")
     assert [path.name for path in files] == ["beats.png", "survival.png", "land.png"]
     for path in files:
         picture = image.imread(path)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from territorial.evaluation.intervals import wilson
+from territorial.evaluation.intervals import mean_of, students_t, wilson
+from territorial.evaluation.match import RecordArrays
 from territorial.evaluation.record import GameRecord
-from territorial.evaluation.record_arrays import RecordArrays
-from territorial.evaluation.statistics import FEW, mean_of, students_t
+from territorial.evaluation.standings import FEW
 
 
 def record(game, seats, places, died=None, length=1000, land=None, **changes):

@@ -11,13 +11,13 @@ import pytest
 from territorial import GameConfig, Scenario, VecGame, evaluate, match
 from territorial.evaluation import ratings
 from territorial.evaluation.evaluate import METRICS
+from territorial.evaluation.match import RecordArrays
 from territorial.evaluation.outcome import Outcome, team_numbers, team_parts
-from territorial.evaluation.payoff import PayoffMatrix
 from territorial.evaluation.places import known_places, places_now, teams_by_seat
+from territorial.evaluation.ratings import PayoffMatrix
 from territorial.evaluation.record import GameRecord, ResultsError
-from territorial.evaluation.record_arrays import RecordArrays
 from territorial.evaluation.schedule import Contest
-from territorial.evaluation.statistics import rate
+from territorial.evaluation.standings import rate
 from territorial.league import League, LeagueConfig, Learner, Opponents
 from tests.episodes import begun
 from tests.league.support import fixtures_of

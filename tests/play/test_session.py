@@ -11,7 +11,7 @@ from territorial.browser.commands import PANELS, PlayerCommand, Wish, WishError
 from territorial.browser.session import RefusedError, Table
 from territorial.browser.situation import earnings_of
 from territorial.constants import FRACTIONS
-from territorial.evaluation.costliest import CostlyLaunch
+from territorial.evaluation.what_if import CostlyLaunch
 from territorial.replay import Replay
 from tests.bots.networks import TRAINED
 from tests.episodes import begun

@@ -13,10 +13,9 @@ import numpy.typing as npt
 from PIL import Image as Pictures
 from PIL import ImageSequence
 
-from territorial.render.colors import seen
-from territorial.render.labels import RIM
+from territorial.render.board import seen
+from territorial.render.labels import RIM, draw_text, text_width
 from territorial.render.renderer import PAPER
-from territorial.render.text import draw_text, text_width
 
 Image = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float64]

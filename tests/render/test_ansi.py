@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from territorial.render import TextRenderer, color_depth, owner_colors, render_ansi
-from territorial.render.colors import xterm_colors
+from territorial.render.board import xterm_colors
 from tests.render.support import BOARD, land_of, random_board
 
 CODES = re.compile(r"\x1b\[([0-9;]*)m")

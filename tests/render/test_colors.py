@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from territorial.render import owner_colors, player_colors, render_board
-from territorial.render.colors import (
+from territorial.render.board import (
     NEUTRAL_COLOR,
     TERRAIN_COLORS,
     VIEWS,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from territorial.render import Renderer, player_colors, render_board
-from territorial.render.colors import NEUTRAL_COLOR
+from territorial.render.board import NEUTRAL_COLOR
 from territorial.render.labels import find_places
 from tests.render.support import contains, land_of, random_board
 

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from territorial.render.text import FULL, SMALLEST, capital_height, draw_text, fitting, text_mask, text_width
+from territorial.render.labels import (
+    FULL,
+    SMALLEST,
+    capital_height,
+    draw_text,
+    fitting,
+    text_mask,
+    text_width,
+)
 
 SIZES = (SMALLEST, 13, 14, 17, 18, 20, 22, 28, 36)
 TEXTS = ("0123456789 12.3% 1.23M", "17  metronome-1", "AVATAR To j/x,f;W", "gjpqy")

@@ -7,7 +7,7 @@ import pytest
 
 from territorial import GameConfig, VecGame
 from territorial.replay import Checkpoint, DivergedError, LiveGame, ReplayPlayer, frame_of
-from territorial.replay.playback import SNAPSHOT_EVERY
+from territorial.replay.replay import SNAPSHOT_EVERY
 from tests.episodes import after_steps, begun
 from tests.replay.support import BOTS, SMALL, random_actions, recorded_game, same_replay
 

@@ -8,9 +8,7 @@ import pytest
 from territorial import Recorder, what_if
 from territorial.engine.seats import AGENT
 from territorial.evaluation import what_if as module
-from territorial.evaluation.chances import chances
-from territorial.evaluation.costliest import costliest_launch
-from territorial.evaluation.what_if import positions
+from territorial.evaluation.what_if import chances, costliest_launch, positions
 from territorial.observation.action_encoding import target_of_owner
 from tests.replay.support import SMALL, random_actions, recorded_game
 from tests.replay.test_branch import OWN, PLAYERS, Chancy
@@ -37,10 +35,6 @@ def recorded_choice(replay, tick, seat):
     return next(((row[2], row[3]) for row in rows.tolist() if row[1] == seat), None)
 
 
-def all_of(alternatives):
-    return {name: module._Decisions(choices, {}) for name, choices in alternatives.items()}
-
-
 def test_who_is_told_to_do_what_it_did_ends_as_it_did(replay, with_agents):
     """So nobody forgets anything, neither those who are told nor those who are not."""
     did = set()
@@ -51,7 +45,7 @@ def test_who_is_told_to_do_what_it_did_ends_as_it_did(replay, with_agents):
         choices = {seat: own for seat, own in choices.items() if own is None or legal[seat, own[0]]}
         same = {"all": choices, **{f"{seat}": {seat: choices[seat]} for seat in choices}}
         found = what_if(one, tick, same, games=3, players=PLAYERS, processes=1)
-        there = positions(one, tick, all_of({"recorded": {}, **same}), "champion-1", PLAYERS)
+        there = positions(one, tick, {"recorded": {}, **same}, "champion-1", PLAYERS)
         for name, choices in same.items():
             np.testing.assert_array_equal(found.places[name], found.places["recorded"])
             for mine, theirs in zip(there[name].saved.blocks, there["recorded"].saved.blocks, strict=True):

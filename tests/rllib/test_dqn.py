@@ -335,7 +335,7 @@ def test_what_it_cannot_be_given_is_an_error_when_it_is_built(env, settings, mes
 
 
 def test_values_of_actions_are_for_dqn_alone():
-    with pytest.raises(TypeError, match="'main' is .*QPairModule.*values of actions, which only DQN learns"):
+    with pytest.raises(TypeError, match=r"'main' is .*QPairModule.*values of actions, which only DQN learns"):
         configure(PPOConfig(), {"config": CONFIG, "obs": "pairs"}, module=QPairModule)
 
 
