@@ -176,8 +176,7 @@ class SeatNetworks:
             )
         key = f"{manifest.architecture} {sorted(manifest.settings.items())}"
         if key not in self.made:
-            make = partial(self._make, self.trunks[manifest.architecture])
-            network = built(name, manifest, make)
+            network = built(name, manifest, partial(self._make, self.trunks[manifest.architecture]))
             weights = sum(part.numel() * part.element_size() for part in network.parameters())
             may_act_together = isinstance(network, Policy) and weights <= MAX_TOGETHER
             self.made[key] = SeatNetwork(key, network, may_act_together=may_act_together)
