@@ -53,8 +53,7 @@ class _Together(NamedTuple):
     """Snapshots that act together, with their weights as those of one network."""
 
     snapshots: list[Snapshot]
-    sizes: dict[int, Sequence[int]]
-    """Of the batch that runs: those of ``side_by_side``."""
+    sizes: dict[int, Sequence[int]]  # of the batch that runs: those of ``side_by_side``
     weights: dict[str, SideBySide]
 
 
