@@ -54,12 +54,9 @@ class NetworkError(ValueError):
 class NetworkLayer(NamedTuple):
     """A layer in whole numbers."""
 
-    weights: Array
-    """int16 (inputs, outputs)"""
-    biases: Array
-    """int32 (outputs,)"""
-    shift: int
-    """How many bits its sums lose."""
+    weights: Array  # int16 (inputs, outputs)
+    biases: Array  # int32 (outputs,)
+    shift: int  # how many bits its sums lose
 
 
 class LayerSize(NamedTuple):

@@ -161,8 +161,7 @@ class FrameStore:
         store = copy.copy(self)
         blocks = [block for block in self._blocks() if block.end > step]
         if blocks and blocks[0].begin < step:
-            games = np.arange(self.num_games)
-            boards = self.planes(games, np.full(self.num_games, step), 1)
+            boards = self.planes(np.arange(self.num_games), np.full(self.num_games, step), 1)
             blocks[0] = blocks[0].since(step, boards.reshape(self.num_games, *self._board))
         full = len(blocks) - 1 if self._open else len(blocks)
         store._sealed, store._open = blocks[:full], blocks[full:]

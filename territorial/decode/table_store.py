@@ -83,8 +83,7 @@ class TableStore:
         store = TableStore(self.num_games, self.num_numbers)
         store.first = step
         if step < self.end:
-            games = np.arange(self.num_games)
-            store.append(self.rows(games, np.full(self.num_games, step)))
+            store.append(self.rows(np.arange(self.num_games), np.full(self.num_games, step)))
             store._steps += self._steps[step + 1 - self.first :]
             store._newest = self._newest.copy()
         return store
@@ -116,8 +115,8 @@ class TableStore:
         self._steps, self._joined = [] if joined is None else _step_by_step(joined), joined
         self._newest = np.zeros((self.num_games, self.num_numbers), np.uint32)
         if self._steps:
-            games = np.arange(self.num_games)
-            self._newest = self.rows(games, np.full(self.num_games, self.end - 1)).view(np.uint32)
+            last = np.full(self.num_games, self.end - 1)
+            self._newest = self.rows(np.arange(self.num_games), last).view(np.uint32)
 
 
 def _end_to_end(steps: list[Changes]) -> Changes:

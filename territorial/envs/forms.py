@@ -53,6 +53,7 @@ class Form(ABC):
         zero_copy: True returns views of the engine's buffers where the form allows it; they are
             read-only and show the next step after the next step.
         pair_rows: those of the form "pairs"; None: by default.
+        key: of the array, where an agent sees one only.
 
     """
 
@@ -70,8 +71,6 @@ class Form(ABC):
     """Those of them whose arrays stay as they are for a whole game."""
     action_formats: ClassVar[tuple[str, ...]] = ("multi_discrete", "discrete", *OF_CANDIDATES)
     """The formats of actions that fit RLlib's agents; the first is their default."""
-    key: str = KEYS[0]
-    """The key of the array, where an agent sees one only."""
 
     def __init__(
         self,
@@ -79,7 +78,9 @@ class Form(ABC):
         pool_factor: int = 8,
         zero_copy: bool = False,
         pair_rows: ShownRows | None = None,
+        key: str = KEYS[0],
     ) -> None:
+        self.key = key
         self.game = cast(VecGame, game)
         self.pair_rows = rows_shown(game.config) if pair_rows is None else pair_rows
         self.decoder = Decoder(game.layout, game.config)

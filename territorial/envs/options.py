@@ -190,9 +190,8 @@ class EnvOptions:
     def form(self, game: VecGame | GameSizes) -> Form:
         """Return the form of observations for ``game``."""
         factor = 8 if self.pool_factor is None else self.pool_factor
-        form = FORMS[self.obs](game, factor, bool(self.zero_copy), self.pair_rows(game.config))
-        form.key = self.obs_key
-        return form
+        rows = self.pair_rows(game.config)
+        return FORMS[self.obs](game, factor, bool(self.zero_copy), rows, self.obs_key)
 
     def format(self, config: GameConfig) -> ActionFormat:
         """Return the format of actions in games of ``config``."""

@@ -318,8 +318,7 @@ class TerritorialEnv(WritableArrays, ParallelEnv):  # type: ignore[misc]  # Pett
         key = None if shared else only_key(seen)
         if key is not None:
             return _dict(self.agents, seen[key]), _dict(self.agents, infos)
-        of_all = {key: array[0] for key, array in shared.items()}
-        observations = _rows(len(self.agents), of_all, seen)
+        observations = _rows(len(self.agents), {key: array[0] for key, array in shared.items()}, seen)
         return _dict(self.agents, observations), _dict(self.agents, infos)
 
     def _masks(self) -> Ints8:

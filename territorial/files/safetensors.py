@@ -203,8 +203,7 @@ def read(file: IO[bytes], limit: int | None = None) -> Tensors:
 class _Entry(NamedTuple):
     dtype: str
     shape: tuple[int, ...]
-    place: tuple[int, int]
-    """First byte, and the one after the last, from the beginning of the data."""
+    place: tuple[int, int]  # first byte, and the one after the last, from the beginning of the data
 
 
 def _parsed(header: bytes) -> tuple[dict[str, str], dict[str, _Entry]]:

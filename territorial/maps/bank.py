@@ -32,10 +32,8 @@ class Ground(NamedTuple):
     """A map as it is looked at."""
 
     land: LandMask
-    blocked: Terrain
-    """What its blocked cells are."""
-    terrain: Bytes
-    """(2, H, ceil(W/8)), read-only: bit planes of the blocked cells, and of those of them that are water."""
+    blocked: Terrain  # what its blocked cells are
+    terrain: Bytes  # (2, H, ceil(W/8)), read-only: bit planes of blocked cells, and of those that are water
 
 
 def make_grounds(config: GameConfig) -> tuple[list[Ground], Ints]:

@@ -5,8 +5,6 @@ speed. Where the areas of two regions meet, a bridge between them can stand: fro
 coast that one of the meeting cells was reached from to that of the other.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from territorial.maps.noise import layer_words
@@ -14,14 +12,6 @@ from territorial.maps.regions import Land, label_regions
 from territorial.typing import Ints
 
 _NOBODY = -1
-
-
-class Bridges(NamedTuple):
-    """Places where bridges can stand, at most one for each pair of regions; arrays of one length."""
-
-    regions: Ints  # (N, 2) labels, the smaller first
-    ends: Ints  # (N, 2) flat indices of the land cells that it joins
-    random: Ints  # (N,) for ordering them at random
 
 
 def join(land: Land, width: int, loops: int, seed: int, layer: int, *, at_random: bool = False) -> Land:
@@ -43,10 +33,11 @@ def plan_bridges(
     labels = label_regions(land)
     if labels.max() < 2:
         return []
-    bridges = _possible_bridges(land, labels, seed, layer)
-    order = _order(bridges, land.shape[1], at_random)
-    chosen = _chosen(bridges.regions[order], int(labels.max()), loops)
-    return [(int(start), int(end)) for start, end in bridges.ends[order[chosen]]]
+    pairs, ends, random = _possible_bridges(land, labels, seed, layer)
+    lengths = [] if at_random else [_squared_lengths(ends, land.shape[1])]
+    order = np.lexsort([*pairs.T[::-1], random, *lengths])
+    chosen = _chosen(pairs[order], int(labels.max()), loops)
+    return [(int(start), int(end)) for start, end in ends[order[chosen]]]
 
 
 def _chosen(pairs: Ints, num_regions: int, loops: int) -> list[int]:
@@ -67,8 +58,12 @@ def _chosen(pairs: Ints, num_regions: int, loops: int) -> list[int]:
     return tree + others[: len(others) * loops // 100]
 
 
-def _possible_bridges(land: Land, labels: Ints, seed: int, layer: int) -> Bridges:
-    """Return the shortest bridge between any two regions with touching areas; of equals a random one."""
+def _possible_bridges(land: Land, labels: Ints, seed: int, layer: int) -> tuple[Ints, Ints, Ints]:
+    """Return the shortest bridge between any two regions with touching areas; of equals a random one.
+
+    Of N bridges: int64 (N, 2) labels of the regions, the smaller first; (N, 2) flat indices of the land cells
+    that are joined; (N,) numbers for ordering them at random.
+    """
     coast = _nearest_coast(land)
     owner = labels.ravel()[coast]
     here, there = _meeting_cells(owner.reshape(land.shape))
@@ -83,15 +78,7 @@ def _possible_bridges(land: Land, labels: Ints, seed: int, layer: int) -> Bridge
     is_first = np.ones(order.size, np.bool_)
     is_first[1:] = (np.diff(pairs[order], axis=0) != 0).any(axis=1)
     best = order[is_first]
-    return Bridges(pairs[best], ends[best], random[best])
-
-
-def _order(bridges: Bridges, map_width: int, at_random: bool) -> Ints:
-    """Return the numbers of the bridges in the order of building."""
-    keys = [*bridges.regions.T[::-1], bridges.random]
-    if not at_random:
-        keys.append(_squared_lengths(bridges.ends, map_width))
-    return np.lexsort(keys)
+    return pairs[best], ends[best], random[best]
 
 
 def _squared_lengths(ends: Ints, map_width: int) -> Ints:

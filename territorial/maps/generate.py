@@ -137,9 +137,8 @@ def _wound_grid(
         // NOISE_UNIT
         for part in (0, 16)
     ]
-    rows = UNIT * np.arange(height, dtype=np.int64)[:, None] + shifts[0]
-    columns = UNIT * np.arange(width, dtype=np.int64)[None, :] + shifts[1]
-    return rows, columns
+    rows, columns = np.arange(height, dtype=np.int64), np.arange(width, dtype=np.int64)
+    return UNIT * rows[:, None] + shifts[0], UNIT * columns[None, :] + shifts[1]
 
 
 def _window(point: list[int], reach: int, height: int, width: int) -> tuple[slice, slice]:

@@ -26,8 +26,7 @@ def layer_words(seed: int, layer: int, index: Words) -> Words:
 
 def draw(seed: int, layer: int, index: int, below: int) -> int:
     """Return one random whole number in 0 .. ``below`` - 1."""
-    word = int(layer_words(seed, layer, np.array([index], np.uint64))[0])
-    return word % below
+    return int(layer_words(seed, layer, np.array([index], np.uint64))[0]) % below
 
 
 def _blend_weights(size: int, spacing: int, phase: int) -> tuple[Heights, Heights]:

@@ -53,8 +53,7 @@ class _Together(NamedTuple):
     """Snapshots that act together, with their weights as those of one network."""
 
     snapshots: list[Snapshot]
-    sizes: dict[int, Sequence[int]]
-    """Of the batch that runs: those of ``side_by_side``."""
+    sizes: dict[int, Sequence[int]]  # of the batch that runs: those of ``side_by_side``
     weights: dict[str, SideBySide]
 
 
@@ -176,8 +175,7 @@ class SeatNetworks:
             )
         key = f"{manifest.architecture} {sorted(manifest.settings.items())}"
         if key not in self.made:
-            make = partial(self._make, self.trunks[manifest.architecture])
-            network = built(name, manifest, make)
+            network = built(name, manifest, partial(self._make, self.trunks[manifest.architecture]))
             weights = sum(part.numel() * part.element_size() for part in network.parameters())
             may_act_together = isinstance(network, Policy) and weights <= MAX_TOGETHER
             self.made[key] = SeatNetwork(key, network, may_act_together=may_act_together)

@@ -113,8 +113,7 @@ class OwnerConv2d(nn.Module):
         if is_transformed() or torch.onnx.is_in_onnx_export():
             return self._of_planes(owners)
         down, across = self.padding
-        edge = self.layout.blocked_code
-        padded = functional.pad(owners, (across, across, down, down), value=edge)
+        padded = functional.pad(owners, (across, across, down, down), value=self.layout.blocked_code)
         result = _SumOfWeights.apply(self.weight, padded, self.stride, self.chunk)
         if self.bias is not None:
             result = result.add_(self.bias)

@@ -67,16 +67,15 @@ PAIR_SIZES: Mapping[str, PairSize] = {
 
 
 class Choices(NamedTuple):
-    """What the network thinks of B states with C candidates each, before anything is masked."""
+    """What the network thinks of B states with C candidates each, before anything is masked.
 
-    hold: Tensor
-    """(B,), of the dtype of the weights, as all: the logit of holding."""
-    targets: Tensor
-    """(B, C): those of the candidates."""
-    fractions: Tensor
-    """(B, C, 10): those of the fractions against each."""
-    values: Tensor
-    """(B,): what each state is worth."""
+    All are of the dtype of the weights.
+    """
+
+    hold: Tensor  # (B,): the logit of holding
+    targets: Tensor  # (B, C): those of the candidates
+    fractions: Tensor  # (B, C, 10): those of the fractions against each
+    values: Tensor  # (B,): what each state is worth
 
 
 class PairNetwork(nn.Module):

@@ -226,10 +226,11 @@ class SideBySide(Tensor):
         _check(func, rows, weights)
         sizes = weights[0].sizes
         columns = [_by_network(one, sizes, len(weights[0].members)) for one in given]
-        results = []
-        for own in zip(*columns, strict=True):
-            named = dict(zip(names, own[len(args) :], strict=True))
-            results.append(func(*own[: len(args)], **named))
+        count = len(args)
+        results = [
+            func(*own[:count], **dict(zip(names, own[count:], strict=True)))
+            for own in zip(*columns, strict=True)
+        ]
         return torch.cat(results) if rows else _joined(func, results, sizes)
 
 
