@@ -366,7 +366,7 @@ def classes_of(
     if set(modules) != set(learners):
         raise ValueError(
             f"the modules are {', '.join(sorted(modules)) or 'none'}; the learners of the league are "
-            f"{', '.join(learners)}, and each needs one module"
+            f"{', '.join(sorted(learners))}, and each needs one module"
         )
     given = {name: modules[name] for name in learners}
     return {name: one if isinstance(one, tuple) else (one, {}) for name, one in given.items()}
