@@ -59,7 +59,11 @@ def _ratings(plt: Any, league: League) -> Any:
         _curve(axes, steps, mus, sigmas <= SURE, label=league.label(name), **look)
         if is_learner:
             axes.fill_between(steps, mus - sigmas, mus + sigmas, color=color, alpha=0.15, linewidth=0)
-    _mark_snapshots(axes, league)
+    # A dot for every snapshot that has played, where it was frozen, as high as it is rated now.
+    for name, one in league.snapshots.items():
+        if league.payoff.opponents(f"snapshot:{name}"):
+            mu, sigma = league.rating(f"snapshot:{name}")
+            axes.plot(one.step, mu, "o", color="0.35", markersize=3.5, alpha=1 if sigma <= SURE else FAINT)
     title = "ratings (Plackett-Luce); learners with one sigma, their snapshots as grey dots"
     return named(figure, axes, title, "iteration", f"rating; faint: sigma over {SURE:.0f}")
 
@@ -70,14 +74,6 @@ def _curve(axes: Any, steps: Sequence[int], values: Floats, firm: Any, **look: A
     text = look.pop("label")
     axes.plot(steps, values, alpha=FAINT, markersize=3, **look)
     axes.plot(steps, np.where(firm, values, np.nan), markersize=3, label=text, **look)
-
-
-def _mark_snapshots(axes: Any, league: League) -> None:
-    """Draw a dot for every snapshot that has played where it was frozen, as high as it is rated now."""
-    ones = [one for one in league.snapshots.values() if league.payoff.opponents(f"snapshot:{one.name}")]
-    for one in ones:
-        mu, sigma = league.rating(f"snapshot:{one.name}")
-        axes.plot(one.step, mu, "o", color="0.35", markersize=3.5, alpha=1 if sigma <= SURE else FAINT)
 
 
 def _above(plt: Any, league: League) -> Any:

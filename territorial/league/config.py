@@ -38,6 +38,55 @@ class Candidates(NamedTuple):
     own_rating: float
 
 
+# ---- strategies ----------------------------------------------------------------------------------------
+
+
+def _near(candidates: Candidates, spec: "Opponents") -> Floats:
+    """Players with ratings near the learner's own."""
+    distance = (candidates.ratings - candidates.own_rating) / spec.scale
+    nearest = np.abs(distance).min(initial=np.inf)
+    return np.asarray(np.exp(-0.5 * (distance**2 - nearest**2)))
+
+
+def _versus_main(candidates: Candidates, spec: "Opponents") -> Floats:
+    """The present main agent while there is a chance, else the even opponents among the others."""
+    has_chance = candidates.is_main & (candidates.above >= spec.threshold)
+    if has_chance.any() or candidates.is_main.all():
+        return (has_chance if has_chance.any() else candidates.is_main).astype(np.float64)
+    return np.where(candidates.is_main, 0.0, candidates.above * (1 - candidates.above))
+
+
+STRATEGIES: Mapping[str, Callable[[Candidates, "Opponents"], Floats]] = {
+    # Against main agents as they are now alone, if there are any among the candidates.
+    "self_play": lambda candidates, _: candidates.is_main.astype(np.float64),
+    # All candidates alike.
+    "uniform": lambda candidates, _: np.ones(len(candidates.above)),
+    # Prioritised fictitious self-play: by the probability to be above, as ``weighting`` says.
+    "pfsp": lambda candidates, spec: WEIGHTINGS[spec.weighting](candidates.above, spec.power),
+    "near": _near,
+    "versus_main": _versus_main,
+}
+"""By name: (N,) weights of candidates."""
+
+WEIGHTINGS: Mapping[str, Callable[[Floats, float], Floats]] = {
+    "hard": lambda above, power: (1 - above) ** power,
+    "even": lambda above, power: above * (1 - above),
+    "easy": lambda above, power: above**power,
+}
+"""Of prioritised fictitious self-play: from the probability to be above to a weight."""
+
+
+# ---- opponents ----------------------------------------------------------------------------------------
+
+
+def checked_pools(name: str, given: Any) -> tuple[str, ...]:
+    """Return names of pools; TypeError unless they are a list, ValueError unless all are of ``POOLS``."""
+    pools = checked_list(name, given, most=MOST_POOLS)
+    for pool in pools:
+        one_of(name, pool, POOLS)
+    return pools
+
+
 @documents_fields
 @dataclass(frozen=True, kw_only=True)
 class Opponents:
@@ -45,11 +94,15 @@ class Opponents:
 
     seats: int = field(metadata=about("how many", 1, MAX_PLAYERS))
     strategy: str = option(
-        "pfsp", '"self_play", "uniform", "pfsp", "near" or "versus_main"; ``STRATEGIES`` says what they do'
+        "pfsp",
+        '"self_play", "uniform", "pfsp", "near" or "versus_main"; ``STRATEGIES`` says what they do',
+        choices=tuple(STRATEGIES),
     )
     among: tuple[str, ...] = option(("snapshots",), "the ``POOLS`` that candidates come from")
     weighting: str = option(
-        "hard", 'of "pfsp", what is preferred: "hard" opponents, "even" ones, or "easy" ones'
+        "hard",
+        'of "pfsp", what is preferred: "hard" opponents, "even" ones, or "easy" ones',
+        choices=tuple(WEIGHTINGS),
     )
     power: float = option(
         1.0, 'of "pfsp" with "hard" and "easy": the larger, the more the extremes are preferred', 0, 100
@@ -80,8 +133,6 @@ class Opponents:
         object.__setattr__(self, "among", checked_pools("among", self.among))
         if self.of is not None:
             object.__setattr__(self, "of", checked_list("of", self.of, str))
-        one_of("strategy", self.strategy, STRATEGIES)
-        one_of("weighting", self.weighting, WEIGHTINGS)
         if not self.among:
             raise ValueError("among is empty; it must name at least one pool")
 
@@ -115,52 +166,6 @@ def _wait(text: str) -> float:
     """Return a number of the exponential distribution that follows from ``text``."""
     bits = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") >> 11
     return -math.log((bits + 0.5) * 2.0**-53)
-
-
-# ---- strategies ----------------------------------------------------------------------------------------
-
-
-def _near(candidates: Candidates, spec: Opponents) -> Floats:
-    """Players with ratings near the learner's own."""
-    distance = (candidates.ratings - candidates.own_rating) / spec.scale
-    nearest = np.abs(distance).min(initial=np.inf)
-    return np.asarray(np.exp(-0.5 * (distance**2 - nearest**2)))
-
-
-def _versus_main(candidates: Candidates, spec: Opponents) -> Floats:
-    """The present main agent while there is a chance, else the even opponents among the others."""
-    has_chance = candidates.is_main & (candidates.above >= spec.threshold)
-    if has_chance.any() or candidates.is_main.all():
-        return (has_chance if has_chance.any() else candidates.is_main).astype(np.float64)
-    return np.where(candidates.is_main, 0.0, candidates.above * (1 - candidates.above))
-
-
-STRATEGIES: Mapping[str, Callable[[Candidates, Opponents], Floats]] = {
-    # Against main agents as they are now alone, if there are any among the candidates.
-    "self_play": lambda candidates, _: candidates.is_main.astype(np.float64),
-    # All candidates alike.
-    "uniform": lambda candidates, _: np.ones(len(candidates.above)),
-    # Prioritised fictitious self-play: by the probability to be above, as ``weighting`` says.
-    "pfsp": lambda candidates, spec: WEIGHTINGS[spec.weighting](candidates.above, spec.power),
-    "near": _near,
-    "versus_main": _versus_main,
-}
-"""By name: (N,) weights of candidates."""
-
-WEIGHTINGS: Mapping[str, Callable[[Floats, float], Floats]] = {
-    "hard": lambda above, power: (1 - above) ** power,
-    "even": lambda above, power: above * (1 - above),
-    "easy": lambda above, power: above**power,
-}
-"""Of prioritised fictitious self-play: from the probability to be above to a weight."""
-
-
-def checked_pools(name: str, given: Any) -> tuple[str, ...]:
-    """Return names of pools; TypeError unless they are a list, ValueError unless all are of ``POOLS``."""
-    pools = checked_list(name, given, most=MOST_POOLS)
-    for pool in pools:
-        one_of(name, pool, POOLS)
-    return pools
 
 
 # ---- learners, and the rules of a league -------------------------------------------------------------------

@@ -11,7 +11,7 @@ import math
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ from numpy.lib import format as npy
 
 from territorial.config.validation import checked_list, finite_number, shown, whole_number, whole_number_in
 from territorial.evaluation.ratings import Rating, TableSpec, layout
-from territorial.files.bounded import Bounds, check_fields, parse_object
+from territorial.files.bounded import Bounds, check_fields, made_of, parse_object
 from territorial.league.config import LeagueConfig
 from territorial.league.seating import Player
 from territorial.typing import Array
@@ -173,8 +173,7 @@ def _snapshots(
     found: dict[str, LeagueSnapshot] = {}
     for i, values in enumerate(checked_list("snapshots", given, most=config.capacity)):
         what = f"snapshots[{i}]"
-        check_fields(what, values, {spec.name for spec in fields(LeagueSnapshot)})
-        one = LeagueSnapshot(**values)
+        one = made_of(LeagueSnapshot, what, values)
         if not isinstance(one.learner, str) or one.learner not in steps:
             raise ValueError(f"{what}: learner is {shown(one.learner)}; it must be one of {', '.join(steps)}")
         if not _is_copy(one.name, one.learner, count[one.learner]) or one.name in found:

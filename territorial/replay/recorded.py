@@ -15,7 +15,8 @@ from territorial.config import FIELDS, NON_RULE_FIELDS, GameConfig
 from territorial.config.land_mask import LandMask, check_is_mask
 from territorial.config.map_names import Terrain
 from territorial.config.validation import checked_list, one_of, true_or_false, whole_number, whole_numbers
-from territorial.constants import FRACTION_UNIT, LARGEST_SEED, OBS_VERSION, RULES_VERSION, __version__
+from territorial.constants import LARGEST_SEED, OBS_VERSION, RULES_VERSION, __version__
+from territorial.engine.checks import checked_launch_table
 from territorial.files.atomic import write_file
 from territorial.game.scratch import LAUNCH_TICK
 from territorial.replay.file_format import (
@@ -301,25 +302,19 @@ def checked_name(what: str, name: Any) -> str:
 
 
 def _checked_launches(launches: Any, config: GameConfig, num_ticks: int) -> npt.NDArray[np.int32]:
-    """Return ``launches`` as int32 (N, 4), read-only; ValueError names the first that cannot be."""
-    table = np.asarray(launches).reshape(-1, 4)
+    """Return ``launches`` as int32 (N, 4), read-only; an error names the first that cannot be."""
     most = most_launches(config, num_ticks)
-    if len(table) > most:
+    if len(launches) > most:
         raise ValueError(
-            f"there are {len(table):,} launches; a game of {num_ticks:,} ticks holds at most "
+            f"there are {len(launches):,} launches; a game of {num_ticks:,} ticks holds at most "
             f"{most:,}, one at each target for each decision of {config.num_players} seats"
         )
-    low, high = (0, 1, 0, 1), (num_ticks - 1, config.num_players, config.num_players, FRACTION_UNIT)
-    ticks = table[:, LAUNCH_TICK]
-    is_wrong = ((table < low) | (table > high)).any(axis=1) | (ticks % config.decision_every != 0)
-    is_wrong[1:] |= ticks[1:] < ticks[:-1]
-    if is_wrong.any():
-        i = int(is_wrong.argmax())
+    table = checked_launch_table(launches, config.num_players, 0, num_ticks).astype(np.int32)
+    off_grid = table[:, LAUNCH_TICK] % config.decision_every != 0
+    if off_grid.any():
         raise ValueError(
-            f"launch {i} is {table[i].tolist()}; it must be from {list(low)} to "
-            f"{list(high)}, at a multiple of {config.decision_every} ticks, and not before "
-            "the previous launch"
+            f"launches are at tick {table[off_grid.argmax(), LAUNCH_TICK]}; they must be at a decision, a "
+            f"multiple of {config.decision_every} ticks"
         )
-    checked = table.astype(np.int32)
-    checked.flags.writeable = False
-    return checked
+    table.flags.writeable = False
+    return table

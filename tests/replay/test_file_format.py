@@ -154,7 +154,7 @@ HOSTILE = {
     "a seed that is none": (lambda r: with_header(r, seed=2**64), "seed is 18446744073709551616"),
     "a seed that is a text": (lambda r: with_header(r, seed="0"), "seed is '0'"),
     "ticks beyond the game": (lambda r: with_header(r, ticks=10**9), "num_ticks is 1000000000"),
-    "ticks before a launch": (lambda r: with_header(r, ticks=20), "launch [0-9]+ is"),
+    "ticks before a launch": (lambda r: with_header(r, ticks=20), r"launches\[[0-9]+, [0-9]\] is"),
     "an end that may be": (lambda r: with_header(r, over=2), "is_over is 2"),
     "a config that is none": (lambda r: with_header(r, config=[]), "config is not a JSON object"),
     "a config without a field": (
@@ -185,15 +185,15 @@ HOSTILE = {
     ),
     "a launch after the end": (
         lambda r: changed(r, "launches", lambda s: rewritten(s, plane=1, byte=1)),
-        "launch [0-9]+ is",
+        r"launches\[[0-9]+, [0-9]\] is",
     ),
     "a launch against nobody": (
         lambda r: changed(r, "launches", lambda s: rewritten(s, plane=4, byte=5)),
-        "launch [0-9]+ is",
+        r"launches\[[0-9]+, [0-9]\] is",
     ),
     "more than everything": (
         lambda r: changed(r, "launches", lambda s: rewritten(s, plane=6, byte=4)),
-        "launch [0-9]+ is",
+        r"launches\[[0-9]+, [0-9]\] is",
     ),
     "no checkpoints": (lambda r: changed(r, "checkpoints", lambda s: b""), "checkpoints are at ticks"),
     "half a checkpoint": (lambda r: changed(r, "checkpoints", lambda s: s[:-1]), "they take 12 each"),

@@ -238,8 +238,9 @@ def test_a_replay_made_by_hand_is_checked():
     replay = recorded_game(SMALL, steps=5)[1]
     assert same_replay(dataclasses.replace(replay, launches=replay.launches.tolist()), replay)
     for changes, message in (
-        ({"launches": [[11, 1, 0, 5]]}, r"launch 0 is \[11, 1, 0, 5\]; .* at a multiple of 10"),
-        ({"launches": [[20, 1, 0, 5], [10, 1, 0, 5]]}, "launch 1 is"),
+        ({"launches": [[11, 1, 0, 5]]}, "launches are at tick 11; .* a multiple of 10"),
+        ({"launches": [[20, 1, 0, 5], [10, 1, 0, 5]]}, r"launches\[1\] is at tick 10, before"),
+        ({"launches": [[10, 1, 0, 5.5]]}, "launches has dtype float64"),
         ({"config": SMALL}, "map of a replay"),
         ({"seats": "abcd"}, "4 strings"),
         ({"num_ticks": 1.5}, "num_ticks is 1.5"),
