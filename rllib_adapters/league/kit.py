@@ -167,8 +167,9 @@ def _check_unset(config: AlgorithmConfig) -> None:
     for name in ("policies", "policy_mapping_fn", "_rl_module_spec"):
         value = getattr(config, name)
         if value != getattr(plain, name):
-            what = name.removeprefix("_")
-            raise ValueError(f"{what} is {shown(value)}; it must be unset, as add_league sets it")
+            raise ValueError(
+                f"{name.removeprefix('_')} is {shown(value)}; it must be unset, as add_league sets it"
+            )
     if config.env_runner_cls not in (None, MultiAgentEnvRunner):
         raise ValueError(f"env_runner_cls is {config.env_runner_cls!r}; it must be None, or RLlib's own")
     if not config.add_default_connectors_to_env_to_module_pipeline:

@@ -137,8 +137,7 @@ class ModelNetwork(FrozenNetwork):
 
     def read(self, rows: Any) -> Tensor:
         """Return the inputs of the distribution, (N, K)."""
-        logits: Tensor = self.module(SampleBatch({SampleBatch.OBS: rows}, _is_training=False))[0]
-        return logits
+        return self.module(SampleBatch({SampleBatch.OBS: rows}, _is_training=False))[0]
 
     def draw(self, logits: Tensor, numbers: Tensor | None) -> Any:
         """Return actions, which PyTorch draws."""

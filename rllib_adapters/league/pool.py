@@ -217,8 +217,7 @@ class ModuleNetwork(FrozenNetwork):
 
     def read(self, rows: Any) -> Tensor:
         """Return the inputs of the distribution, (N, K)."""
-        logits: Tensor = self.module._forward_exploration({Columns.OBS: rows})[Columns.ACTION_DIST_INPUTS]
-        return logits
+        return self.module._forward_exploration({Columns.OBS: rows})[Columns.ACTION_DIST_INPUTS]
 
     def draw(self, logits: Tensor, numbers: Tensor | None) -> Any:
         """Return actions, which PyTorch draws."""

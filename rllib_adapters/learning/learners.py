@@ -101,8 +101,7 @@ def _mean(batch: Mapping[str, Any]) -> Callable[[Tensor], Tensor]:
 def _explained(targets: Tensor, values: Tensor, weights: Tensor | None) -> Tensor:
     """Return which part of the variance of the targets the values explain, -1 at least."""
     if weights is None:
-        rllibs: Tensor = explained_variance(targets, values)
-        return rllibs
+        return explained_variance(targets, values)
     left, whole = _variance(targets - values, weights), _variance(targets, weights)
     return (1 - left / (whole + 1e-6)).clamp(min=-1)  # RLlib's number against division by 0
 
@@ -257,8 +256,7 @@ class TerritorialPPOLearner(LearnerSetup, PPOTorchLearner):
     def compute_loss_for_module(self, *, batch: Any, **kwargs: Any) -> Any:
         """Return the loss of a module's minibatch; called by RLlib."""
         module_id, outputs = kwargs["module_id"], kwargs["fwd_out"]
-        heads = heads_of(self.module[module_id].unwrapped())
-        if ROW_WEIGHTS in batch or heads is not None:
+        if ROW_WEIGHTS in batch or heads_of(self.module[module_id].unwrapped()) is not None:
             return weighted_loss(self, module_id, kwargs["config"], batch, outputs)
         return super().compute_loss_for_module(batch=batch, **kwargs)
 
@@ -274,8 +272,7 @@ class TerritorialPPOLearner(LearnerSetup, PPOTorchLearner):
             outputs = self.module.forward_train(batch)
             losses = self.compute_losses(fwd_out=outputs, batch=batch)
             self.compute_gradients(losses)
-        parameters = self._params
-        gradients = {name: _mean_gradient(parameter) for name, parameter in parameters.items()}
+        gradients = {name: _mean_gradient(parameter) for name, parameter in self._params.items()}
         self.apply_gradients(self.postprocess_gradients(gradients))
         return outputs, losses, {}
 

@@ -33,8 +33,7 @@ def rows_of(columns: Any, rows: Tensor) -> Any:
 
 def own_rows(columns: Mapping[str, Any]) -> Tensor:
     """Return the numbers of the rows that learn, int64 (n,); others were added for values."""
-    rows: Tensor = columns[Columns.LOSS_MASK].bool().nonzero().flatten()
-    return rows
+    return columns[Columns.LOSS_MASK].bool().nonzero().flatten()
 
 
 # ---- without rows in which an agent could only hold ------------------------------------------------------
@@ -75,8 +74,7 @@ def could_only_hold(columns: Mapping[str, Any]) -> Tensor:
             "use config.learning(held_rows=True)"
         )
     mask: Tensor = seen[MASK]
-    held: Tensor = ~(mask[:, 1:] if OWN in seen else mask[:, 1:-NUM_FRACTIONS]).any(1)
-    return held
+    return ~(mask[:, 1:] if OWN in seen else mask[:, 1:-NUM_FRACTIONS]).any(1)
 
 
 def look_through(
@@ -212,8 +210,7 @@ class Advantages(GeneralAdvantageEstimation):
         """Return ``batch`` with advantages and value targets, without the values; called by RLlib."""
         modules = {name: rl_module[name].unwrapped() for name in batch if name in rl_module}
         if any(module.is_stateful() for module in modules.values()):
-            without: dict[str, Any] = super().__call__(rl_module=rl_module, batch=batch, **kwargs)
-            return without
+            return super().__call__(rl_module=rl_module, batch=batch, **kwargs)
         for name, module in modules.items():
             if isinstance(module, ValueFunctionAPI):
                 values = self._values(module, batch[name])
@@ -226,17 +223,17 @@ class Advantages(GeneralAdvantageEstimation):
         sent = columns.pop(Columns.VF_PREDS, None)
         has_all = sent is not None and {WEIGHTS_SEQ_NO, Columns.LOSS_MASK} <= columns.keys()
         if self._weights is None or not has_all or (columns[WEIGHTS_SEQ_NO] != self._weights()).any():
-            return _computed(module, columns)
+            return module.compute_values(columns).detach()
         added = ~columns[Columns.LOSS_MASK].bool()
         sample = torch.linspace(0, len(sent) - 1, min(CHECKED, len(sent)), device=sent.device).long()
         again = added.clone()
         again[sample] = True
-        values = _computed(module, rows_of(columns, again.nonzero().flatten()))
+        values = module.compute_values(rows_of(columns, again.nonzero().flatten())).detach()
         seen = ~added[again]
         computed = values[seen]
         away = (sent[again][seen] - computed).abs()
         if len(away) and away.max() > TOLERANCE * computed.abs().max():
-            return _computed(module, columns)
+            return module.compute_values(columns).detach()
         own: Tensor = sent.clone()
         own[added] = values[~seen]
         return own
@@ -254,11 +251,6 @@ class Advantages(GeneralAdvantageEstimation):
         advantages = (advantages - advantages.mean()) / max(1e-4, advantages.std())
         columns[Postprocessing.ADVANTAGES] = torch.from_numpy(np.asarray(advantages, np.float32)).to(device)
         columns[Postprocessing.VALUE_TARGETS] = torch.from_numpy(targets).to(device)
-
-
-def _computed(module: Any, columns: Mapping[str, Any]) -> Tensor:
-    values: Tensor = module.compute_values(columns)
-    return values.detach()
 
 
 # ---- what comes before them ------------------------------------------------------------------------------

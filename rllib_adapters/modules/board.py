@@ -114,8 +114,7 @@ class BoardModule(ModuleFrames, PolicyModule):
 
     def read(self, policy: nn.Module, batch: Mapping[str, Any]) -> tuple[Tensor, Tensor]:
         """Return logits and what values are computed of."""
-        found: tuple[Tensor, Tensor] = policy(self.with_frames(batch[Columns.OBS]))
-        return found
+        return policy(self.with_frames(batch[Columns.OBS]))
 
     def compute_values(self, batch: dict[str, Any], embeddings: Tensor | None = None) -> Tensor:
         """Return float32 (N,): with gradients for ``embeddings``, else in chunks and without."""

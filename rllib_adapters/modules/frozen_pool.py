@@ -48,8 +48,7 @@ class FrozenPool(ModuleFrames, PoolModule):
 
     def act(self, batch: Mapping[str, Any]) -> Tensor:
         """Return the actions of the rows of ``batch``."""
-        actions: Tensor = self.opponents.act(self.players(batch), self.with_frames(batch[Columns.OBS]))
-        return actions
+        return self.opponents.act(self.players(batch), self.with_frames(batch[Columns.OBS]))
 
 
 def pool_settings(

@@ -114,8 +114,7 @@ class PairModule(PolicyModule):
         """Return logits and values."""
         seen = batch[Columns.OBS]
         mask = flat_mask(seen["action_mask"], seen["pairs"].shape[1])
-        found: tuple[Tensor, Tensor] = policy(seen["own"], seen["pairs"], mask)
-        return found
+        return policy(seen["own"], seen["pairs"], mask)
 
     def compute_values(self, batch: dict[str, Any], embeddings: Tensor | None = None) -> Tensor:
         """Return float32 (N,): with gradients for ``embeddings``, else in chunks and without."""

@@ -41,8 +41,7 @@ class ModuleFrames:
     @property
     def frames(self) -> Mapping[str, npt.NDArray[Any] | Tensor] | FrameBank | None:
         """All distinct frames of this thread's batch: arrays (E, ...), or a bank that has them."""
-        held: Mapping[str, npt.NDArray[Any] | Tensor] | FrameBank | None = _this_thread.frames.get(self)
-        return held
+        return _this_thread.frames.get(self)
 
     @frames.setter
     def frames(self, frames: Mapping[str, npt.NDArray[Any] | Tensor] | FrameBank | None) -> None:

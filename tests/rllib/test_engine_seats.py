@@ -10,8 +10,7 @@ from ray import cloudpickle
 from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_adapters import configure
-from rllib_adapters.envs import seating
-from rllib_adapters.envs.batch import TerritorialBatchEnv
+from rllib_adapters.envs.batch import TerritorialBatchEnv, _open
 from rllib_adapters.envs.env_config import EnvConfig
 from rllib_adapters.modules.pairs import PairModule, network_of
 from territorial.bots import FreeLand, Network, PythonBot, Style
@@ -131,7 +130,7 @@ def test_nothing_grows_as_many_come_and_go(store):
         assert len(env._registry._networks) <= 2
     gc.collect()
     assert 2 < len(env.game._players.bots) <= ROOM
-    assert len(seating._open) <= ROOM
+    assert len(_open) <= ROOM
 
 
 def test_environments_of_a_process_share_what_they_open(store):
