@@ -15,7 +15,6 @@ from territorial.bots.network_file import (
     FRACTION_OUTPUTS,
     LAYERS,
     MOST_CANDIDATES,
-    NetworkError,
     NetworkFile,
     even,
     places_of,
@@ -82,11 +81,8 @@ def places_in_layout(file: NetworkFile) -> npt.NDArray[np.int64]:
         ("own", description.own_columns, OWN),
         ("pair", description.pair_columns, PAIRS),
     ):
-        try:
-            found = places_of(what, wanted, [(one.name, one.version) for one in table])
-        except ValueError as error:
-            raise NetworkError(f"{file.path}: {error}") from None
-        places += found + [NO_COLUMN] * (even(len(found)) - len(found))
+        found = places_of(file.path, what, wanted, [(one.name, one.version) for one in table])
+        places += found + [NO_COLUMN] * (len(found) % 2)
     return np.array(places, np.int64)
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from territorial.config.validation import finite_number, hint, shown, whole_number
+from territorial.config.validation import check_type, finite_number, hint, shown, whole_number
 from territorial.files import safetensors
 from territorial.files.atomic import write_file
 from territorial.files.bounded import Bounds, check_fields, open_file, parse_object
@@ -60,16 +60,11 @@ class NetworkLayer(NamedTuple):
 
 
 class LayerSize(NamedTuple):
-    """How many inputs a layer has, and outputs; the first inputs are columns, the others activations."""
+    """How many of a layer's inputs are columns, the first ones; how many inputs it has, and outputs."""
 
     columns: int
-    activations: int
+    inputs: int
     outputs: int
-
-    @property
-    def inputs(self) -> int:
-        """Inputs of both kinds."""
-        return self.columns + self.activations
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,9 +97,9 @@ class Description:
         own, pair = even(len(self.own_columns)), even(len(self.pair_columns))
         h, c = self.candidate_width, self.context_width
         return {
-            "candidate": LayerSize(own + pair, 0, h),
+            "candidate": LayerSize(own + pair, own + pair, h),
             "hidden": LayerSize(0, h, h),
-            "context": LayerSize(own, 2 * h, c),
+            "context": LayerSize(own, own + 2 * h, c),
             "summary": LayerSize(0, c, c),
             "joint": LayerSize(0, h + c, h),
             "score": LayerSize(0, h, LANES),
@@ -221,8 +216,7 @@ def _described(fields: Mapping[str, Any]) -> Description:
     if fields.get("format") != FORMAT:
         raise ValueError(f"its format is {shown(fields.get('format'))}; this release reads format {FORMAT}")
     check_fields("its description", fields, ["format", *names, "digest"])
-    if not isinstance(fields["digest"], str):
-        raise TypeError(f"its digest is {shown(fields['digest'])}; it must be 64 hexadecimal digits")
+    check_type("its digest", fields["digest"], str, "64 hexadecimal digits")
     shifts = fields["shifts"]
     check_fields("its shifts", shifts, LAYERS)
     return Description(
@@ -316,21 +310,21 @@ def worst_sums(size: LayerSize, paired: Array, biases: Array, shift: int) -> Arr
 # ---- columns -----------------------------------------------------------------------------------------
 
 
-def places_of(what: str, wanted: Sequence[Column], present: Sequence[Column]) -> list[int]:
+def places_of(path: Path, what: str, wanted: Sequence[Column], present: Sequence[Column]) -> list[int]:
     """Return the index of each of the ``wanted`` columns among the ``present`` ones.
 
-    Raises ValueError for a column that is missing, or there in another version.
+    Raises NetworkError, about the file ``path``, for a column that is missing, or there in another version.
     """
     places = {name: i for i, (name, _) in enumerate(present)}
     for name, version in wanted:
         if name not in places:
-            raise ValueError(
-                f"it reads the {what} column {shown(name)}, which this layout does not have"
+            raise NetworkError(
+                f"{path}: it reads the {what} column {shown(name)}, which this layout does not have"
                 f"{hint(name, places)}; there are {', '.join(places)}"
             )
         if (found := present[places[name]][1]) != version:
-            raise ValueError(
-                f"it reads version {version} of the {what} column {shown(name)}; this layout has version "
-                f"{found}, so it must be trained again"
+            raise NetworkError(
+                f"{path}: it reads version {version} of the {what} column {shown(name)}; this layout has "
+                f"version {found}, so it must be trained again"
             )
     return [places[name] for name, _ in wanted]

@@ -67,19 +67,19 @@ class PythonBot(ABC):
         """
 
 
-def _of_game(name: str, seen: View) -> Any:
+def _of_game(name: str, seen: View) -> Ints:
     return view(seen._blocks, name)[seen.games]
 
 
-def _from_here(name: str, seen: View) -> Any:
+def _from_here(name: str, seen: View) -> Ints:
     return view(seen._blocks, name)[seen.games, seen.seats]
 
 
-def _to_here(name: str, seen: View) -> Any:
+def _to_here(name: str, seen: View) -> Ints:
     return view(seen._blocks, name)[seen.games, :, seen.seats]
 
 
-def _field(read: Callable[[str, View], Any], name: str, meaning: str) -> cached_property[Ints]:
+def _field(read: Callable[[str, View], Ints], name: str, meaning: str) -> cached_property[Ints]:
     """Return a property of views: what they ``read`` of a field of the state when it is first looked at."""
     found = cached_property(partial(read, name))
     found.__doc__ = meaning
@@ -133,7 +133,7 @@ class View:
     @cached_property
     def seeds(self) -> npt.NDArray[np.uint64]:
         """(N,) uint64, the seed of each game, to say which one it is."""
-        return _of_game("seed", self)
+        return view(self._blocks, "seed")[self.games]
 
     @cached_property
     def alive(self) -> Bools:

@@ -6,6 +6,7 @@ A block has some successive steps of all games; boards are built from it again.
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -134,7 +135,7 @@ class FrameStore:
             older = np.minimum(self._ages % CUT + 1, AGE_LIMIT) | (self._ages & CUT)
             ages = np.where(is_new, 0, older)
         # A delta that takes more bytes than a key frame is not kept.
-        most = key_bytes(self.layout) // (np.dtype(cell_dtype(self.layout)).itemsize + 1)
+        most = math.prod(self._board) // (np.dtype(cell_dtype(self.layout)).itemsize + 1)
         counts = np.where((delta.counts < 0) | (delta.counts > most), KEY_FRAME, delta.counts)
 
         if self._open and (self._is_cut or self._end - self._open[0].begin == self.key_every):
@@ -330,11 +331,6 @@ def _find(blocks: list[Block], times: npt.NDArray[np.int64]) -> npt.NDArray[np.i
 def cell_dtype(layout: ObsLayout) -> type[np.unsignedinteger[Any]]:
     """Return the narrowest dtype for the number of a bit in one bit plane."""
     return np.uint16 if layout.height * layout.row_bytes * 8 <= 1 << 16 else np.uint32
-
-
-def key_bytes(layout: ObsLayout) -> int:
-    """Return the bytes of a key frame."""
-    return layout.num_planes * layout.height * layout.row_bytes
 
 
 @dataclass

@@ -81,8 +81,7 @@ class CustomRewards:
 
     def given(self) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """Return the rewards of the step, (E, P), and their parts, (E, K, P), in the order of ``names``."""
-        rewards, parts = self._sums
-        return rewards, parts
+        return self._sums[0], self._sums[1]
 
 
 def own_rewards(

@@ -176,8 +176,7 @@ def index(table: Sequence[Array | Column], name: str) -> int:
 
 def positions(table: Sequence[Any]) -> Any:
     """Return the position of each column of a table by its name, as a tuple that kernels can read."""
-    names = [column.name for column in table]
-    return namedtuple("Positions", names)(*range(len(names)))
+    return namedtuple("Positions", [column.name for column in table])(*range(len(table)))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ next version.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from territorial.observation.layout import positions
@@ -36,16 +37,9 @@ class PairColumn:
     version: int = 1
 
 
-def _ratio(name: str, value: str) -> PairColumn:
-    return PairColumn(name, value, LARGEST_RATIO)
-
-
-def _log(name: str, value: str) -> PairColumn:
-    return PairColumn(name, value, LARGEST_LOG)
-
-
-def _gap(name: str, value: str) -> PairColumn:
-    return PairColumn(name, value, LARGEST_GAP, -LARGEST_GAP)
+_ratio = partial(PairColumn, high=LARGEST_RATIO)
+_log = partial(PairColumn, high=LARGEST_LOG)
+_gap = partial(PairColumn, high=LARGEST_GAP, low=-LARGEST_GAP)
 
 
 OWN: tuple[PairColumn, ...] = (

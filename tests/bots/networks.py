@@ -55,7 +55,11 @@ def random_layers(about: Description, rng: np.random.Generator) -> dict[str, Net
     for name, size in about.sizes().items():
         largest = min(
             32767,
-            int(2**31 * (0.2 if name == "hold" else 1.2) / (size.columns * 16384 + size.activations * 8191)),
+            int(
+                2**31
+                * (0.2 if name == "hold" else 1.2)
+                / (size.columns * 16384 + (size.inputs - size.columns) * 8191)
+            ),
         )
         weights = rng.integers(-largest, largest, (size.inputs, size.outputs), np.int16, endpoint=True)
         biases = rng.integers(-(2**16), 2**16, size.outputs, np.int32)

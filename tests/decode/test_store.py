@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from territorial import GameConfig, VecGame
-from territorial.decode.store import FrameStore, key_bytes
+from territorial.decode.store import FrameStore
 from territorial.observation.layout import NEW_GAME, NOT_LISTED, ObsLayout
 from tests.decode.support import bit_planes
 from tests.env.copies import WAYS
@@ -202,7 +202,7 @@ def test_the_bytes_are_those_of_all_arrays():
 
 def test_a_still_game_costs_its_key_frames_and_a_few_bytes_a_step():
     store, _ = filled(SMALL, 2, 128, key_every=64, chances=LAYOUTS["still"][1])
-    assert store.nbytes <= 2 * (2 * key_bytes(SMALL) + 128 * 13 + 1)
+    assert store.nbytes <= 2 * (2 * (SMALL.nbytes("planes") // SMALL.frames) + 128 * 13 + 1)
 
 
 def test_a_delta_larger_than_a_key_frame_is_stored_as_one():
@@ -217,12 +217,13 @@ def test_a_delta_larger_than_a_key_frame_is_stored_as_one():
     before = store.nbytes
     stream._planes[:, 0] = 0
     index = np.tile(np.arange(cells, dtype=np.uint32), (2, 1))
-    fits = key_bytes(layout) // 5
+    key = layout.nbytes("planes") // layout.frames  # bytes of a key frame
+    fits = key // 5
     observations = Boards(
         stream._planes, index, codes.reshape(2, -1)[:, :cells].copy(), np.array([fits, fits + 1], np.int32)
     )
     store.append(observations)
-    assert store.nbytes - before == key_bytes(layout) + 5 * fits + 2 * 13  # a count, a place and an age
+    assert store.nbytes - before == key + 5 * fits + 2 * 13  # a count, a place and an age
     assert not store.planes([1], [1], 1).any()
 
 
