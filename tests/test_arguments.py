@@ -86,17 +86,19 @@ def test_what_is_taken_is_a_whole_number_and_nothing_else_is():
     assert whole_number("size", 10**30, 0) == 10**30, "there is no upper end"
 
 
-@pytest.mark.parametrize("text", ["3", "7", " 5 ", "0_5", "007"])
-def test_a_text_of_digits_is_a_whole_number(text):
-    assert whole_number_in(text, 3, 7) == int(text)
-
-
 NO_NUMBERS = ["", "-5", "+5", "5.0", "_5", "5__0", "5 0", "five", "\u0665", "\u00b2", "9" * 5000]
 
 
-@pytest.mark.parametrize("text", ["2", "8", *NO_NUMBERS], ids=lambda text: ascii(text[:9]))
-def test_other_texts_are_none_from_3_to_7(text):
-    assert whole_number_in(text, 3, 7) is None
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        *((text, int(text)) for text in ("3", "7", " 5 ", "0_5", "007")),
+        *((text, None) for text in ("2", "8", *NO_NUMBERS)),
+    ],
+    ids=lambda one: ascii(one)[:9],
+)
+def test_texts_of_digits_are_whole_numbers_and_others_are_none_from_3_to_7(text, number):
+    assert whole_number_in(text, 3, 7) == number
 
 
 def test_arrays_of_whole_numbers_are_those_of_their_types():
@@ -119,22 +121,16 @@ class Tensor:
         return np.array(self._numbers, dtype)
 
 
-@pytest.mark.parametrize(
-    "value", [3, np.int8(3), np.array(3), np.array([3]), np.array([[3]], np.uint8), Tensor(3)]
-)
-def test_a_whole_number_may_lie_in_an_array_of_size_one(value):
-    assert (type(index_of(value)), index_of(value)) == (int, 3)
+WHOLE_NUMBERS = [3, np.int8(3), np.array(3), np.array([3]), np.array([[3]], np.uint8), Tensor(3)]
+OTHERS = [
+    *(True, np.True_, np.array([True]), 3.0, np.array([3.0]), np.array([3, 3]), np.empty(0, int), [3]),
+    *("3", None, Tensor(3, 3), Tensor(3.0), np.array([3], object), np.array(["3"])),
+]
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        *(True, np.True_, np.array([True]), 3.0, np.array([3.0]), np.array([3, 3]), np.empty(0, int), [3]),
-        *("3", None, Tensor(3, 3), Tensor(3.0), np.array([3], object), np.array(["3"])),
-    ],
-)
-def test_what_is_no_whole_number_has_none(value):
-    assert index_of(value) is None
+def test_a_whole_number_may_lie_in_an_array_of_size_one():
+    assert [(type(index_of(value)), index_of(value)) for value in WHOLE_NUMBERS] == [(int, 3)] * 6
+    assert [index_of(value) for value in OTHERS] == [None] * len(OTHERS)
 
 
 def test_names_that_are_nearly_right_bring_up_the_right_one():

@@ -143,6 +143,16 @@ def small_vec(num_envs=3, **changes):
     [
         *((small_env, arguments, message) for arguments, message in REFUSED),
         *((small_vec, arguments, message) for arguments, message in REFUSED_BY_VECTORS),
+        (
+            SeatEnv,
+            SMALL | {"seats": ["agent", "novice"] * 2},
+            "seats has 2 agents; SeatEnv needs exactly one",
+        ),
+        (
+            SeatVectorEnv,
+            SMALL | {"num_envs": 6},
+            "num_envs is 6; it must be a multiple of 4, the agents of a",
+        ),
     ],
 )
 def test_bad_arguments_are_errors_that_name_them(make, arguments, message):

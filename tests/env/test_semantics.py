@@ -9,6 +9,7 @@ import pytest
 
 import territorial
 from territorial import GameConfig, TerritorialEnv, parallel_env
+from territorial.envs.infos import INFO_NAMES
 from tests.env.support import (
     SMALL,
     play,
@@ -220,3 +221,34 @@ def test_a_bad_seed_is_an_error_and_the_game_goes_on(seed):
     with pytest.raises((TypeError, ValueError), match=r"seed is .* from 0 to 18446744073709551615"):
         env.reset(seed=seed)
     env.step(HOLD_ALL)
+
+
+# ---- the dead, and what infos hold -----------------------------------------------------------------------
+
+
+WHOLE = set(INFO_NAMES) - {"place"}
+BOTS = ("agent", "metronome", "agent", "metronome")
+
+
+def test_what_the_dead_do_is_ignored_and_they_need_not_do_anything():
+    tested = small_env(agent_death="keep", seats=BOTS, max_ticks=3000)
+    hold = dict.fromkeys(tested.possible_agents, 0)
+    tested.reset(seed=0)
+    while tested.agents and tested.game.state.alive[0, [1, 3]].all():
+        *_, infos = tested.step(hold)
+    assert tested.agents == tested.possible_agents
+    (dead,) = (agent for agent, info in infos.items() if not info["alive"])
+    (alive,) = set(tested.agents) - {dead}
+    others = hold, hold | {dead: 17}, {alive: 0}
+    twins = [copy.deepcopy(tested) for _ in range(3)]
+    results = [twin.step(actions) for twin, actions in zip(twins, others, strict=True)]
+    assert all(difference(results[0], result) is None for result in results)
+
+
+def test_infos_are_numbers_under_the_same_names_at_every_time():
+    tested = small_env(agent_death="keep")
+    observations, first = tested.reset(seed=3)
+    for *_, infos in play(tested, observations, 3):
+        for info in (*first.values(), *infos.values()):
+            assert tuple(info) == tested.info_names == (*INFO_NAMES, "reward_land", "reward_placement")
+            assert all(type(info[name]) is (int if name in WHOLE else float) for name in info)

@@ -2,7 +2,7 @@
 
 ``mutated`` knows nothing of the format. ``mutated_json`` changes what a JSON text says, so that checks behind
 the parser are reached; ``mutated_zip`` changes one member and packs the archive anew, so that its checksums
-are right. ``outcomes`` loads many copies and says what became of them.
+are right.
 """
 
 import copy
@@ -11,7 +11,6 @@ import json
 import random
 import warnings
 import zipfile
-from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -211,28 +210,3 @@ def zipped(members: Iterable[tuple[str, bytes]]) -> bytes:
                 warnings.simplefilter("ignore", UserWarning)  # of names that are there twice, which is meant
                 archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
     return file.getvalue()
-
-
-# ---- loading -----------------------------------------------------------------------------------------
-
-
-def outcomes(
-    load: Callable[[bytes], object],
-    copies: Iterable[bytes],
-    refused: type[Exception] | tuple[type[Exception], ...] = ValueError,
-) -> Counter[str]:
-    """Return how many copies load and how many are "refused"; every other error goes on, and names the copy.
-
-    An error without a text is no answer to anybody, and is counted apart.
-    """
-    found: Counter[str] = Counter()
-    for number, damaged in enumerate(copies):
-        try:
-            load(damaged)
-            found["loads"] += 1
-        except refused as error:
-            found["refused" if str(error) else "refused without a text"] += 1
-        except BaseException as error:
-            error.add_note(f"copy {number} of {len(damaged):,} bytes: {damaged[:200]!r}")
-            raise
-    return found

@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from tests.hostile.mutate import outcomes
-
 MB = 2**20
 FEW, MANY = 100, 10_000
 """Damaged files of a kind: in every run, and in `make verify`."""
@@ -55,9 +53,17 @@ def assert_loads_or_refused(
 ) -> None:
     """The file loads; damaged copies load or are refused with a text, at least this share of them."""
     load(whole)
-    found = outcomes(load, (change(whole, seed) for seed in range(amount)), errors)
-    assert set(found) <= {"loads", "refused"}, found
-    assert found["refused"] > least * amount
+    refused = 0
+    for seed in range(amount):
+        damaged = change(whole, seed)
+        try:
+            load(damaged)
+        except BaseException as error:
+            error.add_note(f"copy {seed} of {len(damaged):,} bytes: {damaged[:200]!r}")
+            if not isinstance(error, errors) or not str(error):
+                raise
+            refused += 1
+    assert refused > least * amount
 
 
 def chunk(kind: bytes, body: bytes) -> bytes:

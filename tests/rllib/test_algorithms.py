@@ -1,4 +1,4 @@
-"""PPO, IMPALA and APPO on no, one and two learners of their own; and why other algorithms are refused."""
+"""PPO, IMPALA and APPO on no, one and two learners of their own."""
 
 import time
 from types import SimpleNamespace
