@@ -11,7 +11,7 @@ import territorial
 from territorial import cli
 from territorial.envs.forms import FORMS, GameSizes
 from territorial.memory.plan import MB, BudgetError, in_mb
-from territorial.memory.predict import SHOWN, config_of, flat_size, game_bytes, predict
+from territorial.memory.predict import ROW_BYTES, SHOWN, config_of, flat_size, game_bytes, predict
 from territorial.memory.setup import Setup
 
 GB = 1024 * MB
@@ -64,9 +64,11 @@ def test_a_row_of_pairs_has_the_bytes_of_its_arrays():
 
 def test_pairs_have_rows_and_no_frames_or_buffers_of_boards():
     pairs, packed = (predict(of(env_runners=1), form) for form in ("pairs", "packed"))
-    rows = 64 * (3 * 3_000 + 3 * PAIRS.agent_bytes)
+    rows = 64 * (3 * ROW_BYTES + 3 * PAIRS.agent_bytes)
     assert item(pairs, "experience").nbytes == rows
-    assert item(packed, "experience").nbytes == 64 * (PACKED.game_bytes + 3 * 3_000 + 3 * PACKED.agent_bytes)
+    assert item(packed, "experience").nbytes == 64 * (
+        PACKED.game_bytes + 3 * ROW_BYTES + 3 * PACKED.agent_bytes
+    )
     names = {part.name for part in pairs.items}
     assert "frames, stacked" not in names
     assert item(pairs, "rows, joined").nbytes == rows

@@ -93,7 +93,7 @@ def test_dtypes_that_numpy_lacks_are_bits_with_a_name(tmp_path, dtype):
             {"w": np.zeros(2, "u2")},
             {"w": "bf16"},
             ValueError,
-            r"dtypes\['w'\] is 'bf16'; it must be one of BOOL",
+            r"dtypes\['w'\] is 'bf16' \(did you mean 'BF16'\?\); it must be one of BOOL",
         ),
         (
             {"w": np.zeros(2, "f4")},
