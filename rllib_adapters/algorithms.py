@@ -270,11 +270,11 @@ class TerritorialDQNConfig(TerritorialConfig, DQNConfig):
             "num_steps_sampled_before_learning_starts", self.num_steps_sampled_before_learning_starts, 0
         )
         super().validate()
-        epsilon = self.epsilon if isinstance(self.epsilon, (list, tuple)) else [(0, self.epsilon)]
         Scheduler.validate(
-            fixed_value_or_schedule=list(epsilon), setting_name="epsilon", description="exploration"
+            fixed_value_or_schedule=self.epsilon, setting_name="epsilon", description="exploration"
         )
-        for _, chance in epsilon:
+        is_fixed = isinstance(self.epsilon, (int, float))
+        for chance in [self.epsilon] if is_fixed else [chance for _, chance in self.epsilon]:
             finite_number("epsilon", chance, 0, 1)
 
     def _check_learner(self, options: EnvConfig, name: str) -> int:

@@ -99,7 +99,7 @@ def _read(folder: Path, given: str, name: str) -> tuple[Any, Mapping[str, Any]]:
         found = RLModule.from_checkpoint(modules / name)  # which leaves weights that are not there at random
         kept = pickle.loads((modules / name / "module_state.pkl").read_bytes())
         if missing := sorted(found.state_dict().keys() - kept.keys()):
-            raise KeyError(f"it lacks the weights {', '.join(missing)}")
+            raise ValueError(f"it lacks the weights {', '.join(missing)}")
         played = pickle.loads(state.read_bytes()).get(GAMES, {})
     except Exception as error:  # whatever the code of pickles raises
         writer = json.loads((modules / name / "metadata.json").read_text()).get("ray_version")

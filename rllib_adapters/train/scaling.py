@@ -70,7 +70,8 @@ def measured_rates(preset: str = DEFAULT) -> Rates:
             algorithm = configured(training, SnapshotStore(folder), PPOConfig()).build_algo()
             algorithm.train()
             sampling = timed(algorithm.env_runner, "sample")
-            learning = timed(algorithm.learner_group._learner, "update")
+            (learner,) = algorithm.learner_group.foreach_learner(lambda own: own)
+            learning = timed(learner.get(), "update")
             began, iterations = time.perf_counter(), 0
             while (seconds := time.perf_counter() - began) < MEASURED_SECONDS or iterations < 2:
                 algorithm.train()

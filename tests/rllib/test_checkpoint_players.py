@@ -154,7 +154,7 @@ def spoil(folder, what):
             "",
             "cannot be read here; Ray 3.1.0 wrote it: ModuleNotFoundError: .*nowhere",
         ),
-        ({}, "without weights", "", "cannot be read here; .* it lacks the weights policy.candidate.weight, "),
+        ({}, "without weights", "", "cannot be read here; .* it lacks the weights policy"),
         ({"change": math.nan}, "whole", ":main", "'{}' is not finite; no snapshot can play it"),
         (
             {"kind": DefaultPPOTorchRLModule, "catalog": PPOCatalog},
