@@ -49,6 +49,7 @@ def freeze(
     Raises:
         ValueError: for a module that does not learn, for weights that are not finite, and for a name that is
             not allowed.
+        TypeError: for a class of modules that no snapshot can be made of.
         FileExistsError: for a name that is taken.
 
     """
@@ -58,6 +59,11 @@ def freeze(
     network, about = exported(name, kind, spec.model_config, weights, games)
     if hasattr(kind, "manifest"):
         manifest = kind.manifest(spec.model_config, **about, **metadata)
+    elif not hasattr(algorithm.config, "spaces"):
+        raise TypeError(
+            f"the module {module!r} is a {kind.__name__}, which cannot be frozen in games of this package; "
+            "it must be a BoardModule or a PairModule, or have a method manifest as these have"
+        )
     else:
         spaces, settings = of_spaces(*algorithm.config.spaces[module]), dict(spec.model_config or {})
         manifest = Manifest(architecture=kind.__name__, **spaces, settings=settings, metadata=metadata)

@@ -8,6 +8,7 @@ from ray.rllib.core.distribution.torch.torch_distribution import TorchCategorica
 from torch.distributions import Categorical
 
 import territorial
+from rllib_adapters import freeze
 from rllib_adapters.modules.policy_module import PolicyModule
 from territorial.envs.forms import FORMS, Form, register
 from tests.rllib.support import CONFIG, ppo, trained
@@ -39,13 +40,16 @@ class SharesModule(PolicyModule):
 
 
 @pytest.mark.parametrize("way", ["parallel_env", "make_vec", "batched", "stock"])
-def test_ppo_learns_from_a_form_of_ones_own(ends, monkeypatch, way):
+def test_ppo_learns_from_a_form_of_ones_own(ends, monkeypatch, tmp_path, way):
     monkeypatch.setitem(FORMS, "shares", Shares)
     assert register(Shares) is Shares
     if way in ("batched", "stock"):
         env = {"config": CONFIG, "obs": "shares", "action_format": "discrete"}
-        result, _ = trained(ends(ppo(env, module=SharesModule, runner=way).build_algo()))
+        algorithm = ends(ppo(env, module=SharesModule, runner=way).build_algo())
+        result, _ = trained(algorithm)
         assert np.isfinite(result["learners"]["main"]["total_loss"])
+        with pytest.raises(TypeError, match="'main' is a SharesModule, which cannot be frozen"):
+            freeze(algorithm, tmp_path, "one")
         return
     one = [1] * (way == "make_vec")
     env = getattr(territorial, way)(*one, config=CONFIG, obs="shares", agent_death="keep")
