@@ -4,6 +4,8 @@ A kernel returns numbers that no operation of PyTorch has made. A trace would ke
 transform of ``torch.func`` could not go through them.
 """
 
+from __future__ import annotations
+
 import torch
 from torch import Tensor
 from torch.autograd import forward_ad

@@ -1,5 +1,7 @@
 """PyTorch decoder: per-agent observations, computed on the tensors' device."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,5 +1,7 @@
 """``MaskableVecEnv``: a Stable-Baselines3 ``VecEnv`` with one sub-environment per agent."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -1,5 +1,7 @@
 """``BoardPolicy``: a policy with one board per row, and its trunks."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial

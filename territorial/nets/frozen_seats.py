@@ -1,5 +1,7 @@
 """Snapshots as players of this game's seats: on boards or on pairs, many in one pass."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial

@@ -1,5 +1,7 @@
 """A first convolution that reads owner codes instead of one-hot planes."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

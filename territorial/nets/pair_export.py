@@ -1,5 +1,7 @@
 """Exports a trained ``PairPolicy`` to whole numbers, by calibration."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,5 +1,7 @@
 """Layers of the network on ``pairs``: per candidate, and pooled."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """Snapshots at the seats of games: players of matches, tournaments and evaluations."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial

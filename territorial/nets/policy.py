@@ -1,5 +1,7 @@
 """``Policy``: the interface of networks that play, train and freeze."""
 
+from __future__ import annotations
+
 import math
 from abc import abstractmethod
 from collections.abc import Mapping

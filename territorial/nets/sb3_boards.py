@@ -1,5 +1,7 @@
 """Stable-Baselines3 policies on packed boards, which they decode themselves."""
 
+from __future__ import annotations
+
 import math
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Stable-Baselines3 policies on ``pairs``, exportable to the engine."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from typing import Any
 
