@@ -40,7 +40,7 @@ html_css_files = ["site.css"]
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"  # properties and methods keep theirs in the signature
 autodoc_member_order = "bysource"
-autodoc_mock_imports = ["ray", "sb3_contrib", "stable_baselines3", "torch"]
+autodoc_mock_imports = ["ray", "sb3_contrib", "stable_baselines3", "torch", "tree"]
 napoleon_numpy_docstring = False
 
 
