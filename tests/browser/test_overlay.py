@@ -156,10 +156,10 @@ def test_the_board_is_copied_as_a_picture(full):
     stop_clock(full)
     full.evaluate("""navigator.clipboard.write = async ([item]) => {
         const bytes = new Uint8Array(await (await item.getType("image/png")).arrayBuffer());
-        window.copied = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+        window.taken = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
     }; 0""")
     full.keyboard.press("c")
-    data = base64.b64decode(soon(full, "window.copied"))
+    data = base64.b64decode(soon(full, "window.taken"))
     soon(full, "element('status').textContent === 'The picture has been copied.'")
     with Image.open(io.BytesIO(data)) as picture:
         pixels = np.array(picture.convert("RGB"))
