@@ -5,6 +5,7 @@
     python benchmarks/rllib/soak.py --algorithm appo            APPO; twenty minutes
     python benchmarks/rllib/soak.py --algorithm dqn             DQN, whose buffer is soon full
     python benchmarks/rllib/soak.py --runner stock              RLlib's own runner
+    python benchmarks/rllib/soak.py --environment battle        MAgent2's, by ``add_league``; PPO
     python benchmarks/rllib/soak.py --minutes 0.5               whether it runs, as in CI
 
 It is ``territorial train`` with the network and the games of a preset, and iterations of a quarter of the
@@ -30,7 +31,8 @@ import tempfile
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,17 +42,18 @@ from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.algorithms.appo import APPOConfig
 from ray.rllib.algorithms.dqn import DQNConfig
 from ray.rllib.algorithms.ppo import PPOConfig
+from ray.tune.registry import register_env
 from scipy.stats import linregress, t
 
 from benchmarks import harness
-from rllib_adapters import configure_league
+from rllib_adapters import add_league, configure_league
 from rllib_adapters.train.options import CHECKPOINTS, PRESETS, SNAPSHOTS, Training
 from rllib_adapters.train.run import DRIVER, RAY, Run, configured, kind_of, start_ray
 from territorial.cli import options
+from territorial.league import Gate, League, LeagueConfig, Learner, Opponents, SnapshotStore
 from territorial.memory.measure import ProcessMemory, measure
 from territorial.memory.plan import MB
 
-ALGORITHMS = {"ppo": PPOConfig, "appo": APPOConfig, "dqn": DQNConfig}
 REPLAYED, FRAGMENT = 200_000, 16
 """Agent steps in the buffer of DQN, and the steps of each game in one of its samples."""
 GROWTH, SLOPE, SPEED = 1.01, 2.0, 0.95
@@ -83,42 +86,73 @@ def training_of(preset: str, minutes: float, runners: int) -> Training:
     )
 
 
-class Soaked(Run):
-    """A run that also evaluates, and may train by another algorithm, or be played by another runner."""
+Configured = Callable[[Training, SnapshotStore], AlgorithmConfig]
 
-    theirs: type[AlgorithmConfig] = PPOConfig
-    runner = "batched"
+
+class Soaked(Run):
+    """A run of a configuration of its own, which also evaluates."""
+
+    def __init__(self, folder: Path, training: Training, configured: Configured) -> None:
+        self._configured = configured
+        super().__init__(folder, training)
 
     def _configuration(self) -> AlgorithmConfig:
-        if self.theirs is DQNConfig:
-            return self._evaluating(self._of_dqn())
-        config = self._evaluating(configured(self.training, self.store, self.theirs(), self.runner))
-        config.training(use_kl_loss=False)
-        if isinstance(config, APPOConfig):
-            config.training(minibatch_size=None, num_epochs=1)
-            config.reporting(min_time_s_per_iteration=0)
-        return config
-
-    def _of_dqn(self) -> AlgorithmConfig:
-        own = self.training
-        config = configure_league(DQNConfig(), own.env_config(), own.league(), self.store, runner=self.runner)
-        config.env_runners(
-            num_env_runners=own.env_runners,
-            num_envs_per_env_runner=own.num_games,
-            rollout_fragment_length=FRAGMENT,
-            create_local_env_runner=False,
-        )
-        config.reporting(min_time_s_per_iteration=0)
-        return config.training(
-            replay_buffer_config={"capacity": REPLAYED},
-            train_batch_size_per_learner=own.minibatch,
-            training_intensity=1,
-            lr=own.learning_rate,
-        )
-
-    @staticmethod
-    def _evaluating(config: AlgorithmConfig) -> AlgorithmConfig:
+        config = self._configured(self.training, self.store)
         return config.evaluation(evaluation_interval=20, evaluation_num_env_runners=1, evaluation_duration=2)
+
+
+def of_ppo(training: Training, store: SnapshotStore, runner: str) -> AlgorithmConfig:
+    """Return the configuration of ``territorial train``."""
+    return configured(training, store, PPOConfig().training(use_kl_loss=False), runner)
+
+
+def of_appo(training: Training, store: SnapshotStore, runner: str) -> AlgorithmConfig:
+    """Return the same with APPO."""
+    config = configured(training, store, APPOConfig().training(use_kl_loss=False), runner)
+    config.training(minibatch_size=None, num_epochs=1)
+    return config.reporting(min_time_s_per_iteration=0)
+
+
+def of_dqn(training: Training, store: SnapshotStore, runner: str) -> AlgorithmConfig:
+    """Return the same games with DQN."""
+    config = configure_league(
+        DQNConfig(), training.env_config(), League(training.league_config()), store, runner=runner
+    )
+    config.env_runners(
+        num_env_runners=training.env_runners,
+        num_envs_per_env_runner=training.num_games,
+        rollout_fragment_length=FRAGMENT,
+        create_local_env_runner=False,
+    )
+    config.reporting(min_time_s_per_iteration=0)
+    return config.training(
+        replay_buffer_config={"capacity": REPLAYED},
+        train_batch_size_per_learner=training.minibatch,
+        training_intensity=1,
+        lr=training.learning_rate,
+    )
+
+
+def of_battle(training: Training, store: SnapshotStore) -> AlgorithmConfig:
+    """Return a league of another environment, which RLlib's own runner plays."""
+    from benchmarks.rllib import any_env  # magent2 is not in any extra
+
+    register_env("battle", any_env.battle)
+    config = PPOConfig().environment("battle")
+    config.env_runners(num_env_runners=training.env_runners, num_envs_per_env_runner=4)
+    config.training(
+        train_batch_size_per_learner=400, minibatch_size=400, num_epochs=1, lr=training.learning_rate
+    )
+    gate = Gate(max_steps=training.freeze_every)
+    main = Learner(name="main", opponents=(Opponents(seats=1, strategy="uniform"),), gate=gate)
+    rules = LeagueConfig(
+        env="battle", num_players=2, learners=(main,), shuffle=True, capacity=training.capacity
+    )
+    modules = {"main": (any_env.Net, {"width": any_env.WIDTH})}
+    return add_league(config, League(rules), store, modules=modules, seat_of=any_env.side_of)
+
+
+ALGORITHMS = {"ppo": of_ppo, "appo": of_appo, "dqn": of_dqn}
 
 
 class Readings:
@@ -316,6 +350,12 @@ def main(argv: list[str] | None = None) -> int:
         "--runner", choices=["batched", "stock"], default="batched", help="what plays (default %(default)s)"
     )
     parser.add_argument(
+        "--environment",
+        choices=["territorial", "battle"],
+        default="territorial",
+        help="what is played; battle, with PPO and RLlib's runner, needs magent2 (default %(default)s)",
+    )
+    parser.add_argument(
         "--env-runners",
         type=options.whole(0, 100),
         default=2,
@@ -325,11 +365,14 @@ def main(argv: list[str] | None = None) -> int:
     parsed = parser.parse_args(argv)
     warnings.simplefilter("ignore")
     training = training_of(parsed.preset, parsed.minutes, parsed.env_runners)
-    Soaked.theirs, Soaked.runner = ALGORITHMS[parsed.algorithm], parsed.runner
+    title = f"{parsed.algorithm.upper()}, {parsed.preset}, {parsed.runner} runner"
+    own: Configured = partial(ALGORITHMS[parsed.algorithm], runner=parsed.runner)
+    if parsed.environment == "battle":
+        title, own = "PPO, battle, RLlib's runner", of_battle
     start_ray(training.env_runners + 1)  # and one that evaluates
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        run = Soaked(Path(folder) / "run", training)
+        run = Soaked(Path(folder) / "run", training, own)
         readings = Readings(run.folder, parsed.minutes)
         try:
             run.train(readings)
@@ -338,15 +381,15 @@ def main(argv: list[str] | None = None) -> int:
             run.close()
     ray.shutdown()
     print(
-        f"{parsed.algorithm.upper()}, {parsed.preset}, {parsed.runner} runner: {rows[-1]['iteration']} "
-        f"iterations in {time.perf_counter() - start:,.0f} s, {rows[-1]['steps']:,} steps. "
+        f"{title}: {rows[-1]['iteration']} iterations in {time.perf_counter() - start:,.0f} s, "
+        f"{rows[-1]['steps']:,} steps. "
         "The second third of the run, then the last:"
     )
     for is_kept, text in found:
         print(f"{'      ' if is_kept else 'GROWS '}{text}")
     harness.write(parsed.json, {"training": dataclasses.asdict(training), "rows": rows})
     if parsed.plot is not None:
-        plot(rows, f"{parsed.algorithm.upper()}, {parsed.preset}, {parsed.runner} runner", parsed.plot)
+        plot(rows, title, parsed.plot)
     return int(parsed.minutes >= JUDGED and not all(is_kept for is_kept, _ in found))
 
 
