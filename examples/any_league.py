@@ -4,6 +4,7 @@ Needs the extra "rllib" and `pip install pygame-ce`. docs/your_environment.md go
 """
 
 import argparse
+import time
 
 import numpy as np
 import torch
@@ -15,7 +16,7 @@ from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
 from ray.rllib.env.wrappers.pettingzoo_env import PettingZooEnv
 from ray.tune.registry import register_env
 
-from rllib_adapters import Bot, add_league
+from rllib_adapters import Bot, add_league, evaluate, freeze
 from territorial.league import Gate, League, LeagueConfig, Learner, Opponents
 
 
@@ -48,10 +49,20 @@ class Centre(Bot):
         return (seen["action_mask"] * likely).argmax(1)
 
 
+class Chance(Bot):
+    """A bot that plays any column with room."""
+
+    def act(self, seen, random):
+        """Return the columns of rows, (N,)."""
+        return (seen["action_mask"] * random.random((len(seen["action_mask"]), 7))).argmax(1)
+
+
 def main():
-    """Train the league."""
+    """Train the league, and compare who has learned with who had not."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--iterations", type=int, default=200)
+    parser.add_argument("--minutes", type=float, default=15.0, help="of training at most")
+    parser.add_argument("--games", type=int, default=400, help="of each comparison in the end")
     parser.add_argument("--runners", type=int, default=2)
     parser.add_argument("--store", default="runs/four", help="folder of the snapshots")
     given = parser.parse_args()
@@ -61,8 +72,9 @@ def main():
     gate = Gate(beats=0.6, min_games=50, max_steps=20)
     best = Learner(name="main", opponents=(past,), gate=gate)
     rival = Learner(name="rival", role="main_exploiter", opponents=(present,), gate=gate)
+    bots = {"centre": Centre(), "chance": Chance()}
     rules = LeagueConfig(
-        env="four", num_players=2, learners=(best, rival), bots=("centre",), capacity=300, shuffle=True
+        env="four", num_players=2, learners=(best, rival), bots=tuple(bots), capacity=300, shuffle=True
     )
     config = PPOConfig().environment("four")
     config.env_runners(num_env_runners=given.runners, num_envs_per_env_runner=16)
@@ -72,13 +84,19 @@ def main():
         League(rules),
         given.store,
         modules={"main": Net, "rival": (Net, {"width": 64})},
-        bots={"centre": Centre()},
+        bots=bots,
     )
     algorithm = config.build_algo()
+    end = time.monotonic() + 60 * given.minutes
     for i in range(given.iterations):
         print(i + 1, algorithm.train()["league"], flush=True)
+        if time.monotonic() > end:
+            break
+    freeze(algorithm, given.store, "last", replace=True)
     print(algorithm.save(f"{given.store}-checkpoint").checkpoint.path)  # Algorithm.from_checkpoint resumes it
     algorithm.stop()
+    for other in ("bot:chance", "bot:centre", "snapshot:main-0"):
+        print(evaluate(config, ["snapshot:last", other], given.games).text())
 
 
 if __name__ == "__main__":
