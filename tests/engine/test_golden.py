@@ -5,7 +5,8 @@ The files lie in tests/golden. They are written anew with
     python -m tests.engine.test_golden --write
 
 which refuses to overwrite a file that differs while RULES_VERSION is still the same; where not the rules
-have changed but a game was added, or a bot, a line-up or the form of the text has changed, say --same-rules.
+have changed but a game was added, or a bot, a line-up, a default or the form of the text has changed, say
+--same-rules.
 """
 
 import argparse
@@ -265,7 +266,7 @@ def main(arguments=None):
     parser.add_argument(
         "--same-rules",
         action="store_true",
-        help="a game was added, or only a bot, a line-up or the text has changed",
+        help="a game was added, or only a bot, a line-up, a default or the text has changed",
     )
     options = parser.parse_args(arguments)
     FOLDER.mkdir(exist_ok=True)
@@ -276,7 +277,7 @@ def main(arguments=None):
             sys.stderr.write(
                 f"{path}: the games differ but the rules are still version {RULES_VERSION}. Move "
                 "RULES_VERSION if that was meant, or add --same-rules if a game was added, or only a bot, a "
-                "line-up or the text has changed\n"
+                "line-up, a default or the text has changed\n"
             )
             return 1
         path.write_text(text)
