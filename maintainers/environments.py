@@ -50,6 +50,7 @@ ENVIRONMENTS = {
         exempt=("numba", "llvmlite", "numpy", "scipy", "gymnasium"),
     ),
     "newest": Environment("tests,bench,league", is_constrained=False),
+    "leagues-of-others": Environment("rllib,tests,torch", (MAGENT, "open_spiel", "pymunk")),
     "oldest-ray": Environment("oldest-ray,tests,bench", exempt=("ray",)),
     "publishing": Environment("", ("twine", "check-wheel-contents", "check-jsonschema", "zizmor")),
 } | {
@@ -140,12 +141,13 @@ def _kept_out(folder: str, names: list[str]) -> set[str]:
 
 
 def renew_constraints() -> None:
-    """Write the constraints anew: what pip takes today for all that "source" and "full" need."""
+    """Write the constraints anew: what pip takes today for the source and what has no releases of its own."""
     folder = BUILT / "constraints"
     venv.create(folder, clear=True, with_pip=True)
     python = folder / program("source", "python").relative_to(ROOT / ".venv")
     pip = [python, "-m", "pip", "--disable-pip-version-check"]
-    also = [*ENVIRONMENTS["full"].also, *ENVIRONMENTS["publishing"].also, *PINNED]
+    newest = ("full", "leagues-of-others", "publishing")
+    also = [*PINNED, *(requirement for name in newest for requirement in ENVIRONMENTS[name].also)]
     subprocess.run([*pip, "install", "--quiet", f"{ROOT}[{EVERYTHING},browser,dev,docs]", *also], check=True)
     freeze = subprocess.run([*pip, "freeze"], check=True, stdout=subprocess.PIPE, text=True).stdout
     lines = [line.split("+")[0] for line in freeze.splitlines() if "==" in line]  # not "+cpu"

@@ -81,7 +81,7 @@ TARGETS = {
         "generic",
         WASM,
         "+simd128,+bulk-memory,+nontrapping-fptoint,+sign-ext",
-        ("step_games", "ask_networks", "reset_game", "seat_players", "position_of"),
+        ("step_games", "ask_networks", "reset_game", "seat_players", "position_of", "observe_pairs"),
     ),
 }
 CALLED_BY_ADDRESS = ("reset_game", "ask_networks")

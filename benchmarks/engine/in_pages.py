@@ -28,7 +28,7 @@ from territorial.browser.web import write_page
 from territorial.engine.seats import LINEUPS, Seat
 from territorial.memory.measure import measure
 from territorial.memory.plan import MB
-from tests.browser.chromium import find
+from tests.browser.chromium import find, soon
 
 FIELDS = {
     "mixed-2": LINEUPS["mixed-2"].seats,
@@ -45,9 +45,9 @@ SIZES = {"256 x 256, 32 seats": {}, "512 x 512, 128 seats": {"height": 512, "wid
 USUAL = GameConfig()
 FAST = 160
 """Ticks a second, eight times the usual pace."""
-FIRST = """const look = (now) => {
-    if (typeof page !== "undefined" && page.painter) window.firstPicture = now / 1000;
-    else requestAnimationFrame(look);
+FIRST = """const look = () => {
+    if (typeof page === "undefined" || !page.painter) requestAnimationFrame(look);
+    else requestAnimationFrame((shown) => { window.firstPicture = shown / 1000; }); // it has been drawn by then
 };
 requestAnimationFrame(look);"""
 PICTURES = f"""async () => {{
@@ -86,15 +86,15 @@ def pictures(browser: Browser, folder: Path) -> None:
     """Print how soon and how often pages show pictures."""
     for name, fields in SIZES.items():
         config = GameConfig(**fields)
-        replay, _ = recorded(LINEUPS["mixed-2"].seats, 0, config)
+        replay, _ = recorded(LINEUPS["mixed-2"].seats * (config.num_players // 32), 0, config)
         path = folder / "game.html"
         write_page(path, b"".join(write_film(*show(replay, name))), playable(replay, {}))
         tab = browser.new_page()
         tab.add_init_script(FIRST)
         tab.goto(path.as_uri())
-        tab.wait_for_function("window.firstPicture")
+        soon(tab, "window.firstPicture")
         first = tab.evaluate("window.firstPicture")
-        tab.wait_for_function("page.film.isComplete")
+        soon(tab, "page.film.isComplete")
         print(f"{name:22} first picture {first:.2f} s, {tab.evaluate(PICTURES):.0f} pictures a second")
         tab.close()
 
@@ -116,7 +116,7 @@ def hours(browser: Browser, folder: Path, minutes: float) -> None:
     write_page(folder / "new.html", b"".join(write_film(*shown)), engine)
     tab = browser.new_page()
     tab.goto((folder / "new.html").as_uri())
-    tab.wait_for_function("local.now && !local.isBusy")
+    soon(tab, "local.now && !local.isBusy")
     began, games, next_line = time.monotonic(), 0, 0.0
     while (passed := time.monotonic() - began) < 60 * minutes:
         tab.evaluate(NEXT_GAME)

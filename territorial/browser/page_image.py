@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from territorial.bots.network_bot import Network
 from territorial.engine import step
+from territorial.engine.pair_observations import PairObservations, observe_pairs, rows_shown
 from territorial.engine.vec_game import VecGame
 from territorial.game.state import FIELDS, Position, allocate_positions, view
 from territorial.jit.arguments import BoundArguments, take_apart
@@ -110,7 +111,11 @@ def image_of(game: VecGame) -> tuple[dict[str, Any], bytes]:
     bound, codes = BoundArguments(batch), np.full(game.config.num_players + 1, -1)
     room = allocate_positions(1, game.config.num_players, game.config.height, game.config.width)
     position = Position(room.board[0], room.numbers[0])
-    _, words_of_batch = _words_of(tuple(batch))
+    rows, observer = rows_shown(game.config), game.pair_observer
+    seen = PairObservations(*map(np.zeros_like, observer.allocate(1, rows)))
+    seats = np.ones(1, np.int64)
+    of_pairs, *others = observer.arguments(np.zeros(1, np.int64), seats, rows, seen)
+    bounds = {one.name: _words_of(one.arguments)[1] for one in (bound, of_pairs)}
     signatures, words = dict[str, tuple[int | str, ...]](), dict[str, Array]()
     for kernel, arguments in {
         step.step_games: (bound,),
@@ -118,20 +123,25 @@ def image_of(game: VecGame) -> tuple[dict[str, Any], bytes]:
         step.position_of: (batch.arrays.state, 0, position),
         step.reset_game: (bound, ZERO, 0, 0),
         step.ask_networks: (bound, 0),
+        observe_pairs: (of_pairs, *others),
     }.items():
         signature, words[kernel.__name__] = _words_of(arguments)
         signatures[kernel.__name__] = tuple(signature)
-        if signature[0] == bound.name:
-            words[kernel.__name__][0] = words_of_batch.ctypes.data
+        if signature[0] in bounds:
+            words[kernel.__name__][0] = bounds[signature[0]].ctypes.data
     networks = [bot.arrays() for bot in game._players.bots if isinstance(bot, Network)]
-    addressed = [words_of_batch, batch.custom.networks, *words.values()]
-    memory = _Memory([*_arrays_in((batch, codes, position, *networks)), *addressed])
+    addressed = [*bounds.values(), batch.custom.networks, *words.values()]
+    memory = _Memory(
+        [*_arrays_in((batch, codes, position, *networks, of_pairs.arguments, *others)), *addressed]
+    )
     named = {field.name: view(game.blocks, field.name)[:1] for field in FIELDS}
     named |= {"codes": codes, "board": position.board, "numbers": position.numbers}
     named |= {f"launched.{name}": array[:1] for name, array in batch.arrays.launched._asdict().items()}
     named |= {"actions": batch.arrays.actions, "asks": batch.arrays.call.asks, "entries": batch.entries}
     named |= {"bank.planes": batch.bank.planes, "bank.num_land": batch.bank.num_land}
     named |= {"queues": batch.queues, "thread_state": batch.thread_state}
+    named |= {"seen.seat": seats, "seen.candidates": others[2], "seen.allies": others[3]}
+    named |= {f"seen.{name}": array for name, array in seen._asdict().items()}
     description = {
         "base": BASE,
         "size": memory.size,

@@ -16,6 +16,7 @@ from territorial.bots.network import LOGIT_PARTS, POWERS_UNIT, Rows, choose_for_
 from territorial.bots.network_file import FRACTION_OUTPUTS, TEMPERATURE_UNIT
 from territorial.bots.network_layers import NUM_CANDIDATES, make_network_scratch
 from territorial.browser.situation import is_ally
+from territorial.config import GameConfig
 from territorial.constants import FRACTIONS, NUM_FRACTIONS
 from territorial.decode.numpy import Decoder
 from territorial.engine.forecast import saved_without_players
@@ -30,7 +31,7 @@ from territorial.observation.action_encoding import (
     owner_of_target,
 )
 from territorial.observation.action_encoding import NO_TARGET as HOLDS
-from territorial.observation.pair_columns import OWN, pair_columns
+from territorial.observation.pair_columns import OWN, UNIT, pair_columns
 from territorial.replay import Replay
 from territorial.replay.replay import DRIVEN, player_of
 
@@ -161,19 +162,34 @@ def agent_view(game: VecGame, seat: int) -> Look:
     return look
 
 
+def columns_shown(config: GameConfig) -> dict[str, Any]:
+    """Return what ``page/observation.js`` cannot know: names of columns and planes, the unit, the actions."""
+    has_teams = config.teams is not None
+    return {
+        "own": [column.name for column in OWN],
+        "pairs": [column.name for column in pair_columns(teams=has_teams)],
+        "unit": UNIT,
+        "num_actions": num_flat_actions(config.num_players),
+        "planes": plane_names(has_teams=has_teams),
+    }
+
+
 def _named(columns: Any, numbers: Any) -> list[tuple[str, Any]]:
     rounded = np.round(numbers.astype(np.float64), 3).tolist()
     return [(column.name, number) for column, number in zip(columns, rounded, strict=True)]
+
+
+def plane_names(*, has_teams: bool) -> list[str]:
+    """Return the semantic planes of one frame, as docs/observation.md has them under "Other forms"."""
+    return ["own", "free", "others", "blocked", *["allies"] * has_teams, "troops a cell", "attacked"]
 
 
 def _planes(game: VecGame, seat: int) -> dict[str, Any]:
     seen = game.observations
     pooled = Decoder(game.layout, game.config).pooled(seen.planes, [seat], seen.players, seen.borders)[0]
     levels = np.round(255 * np.clip(pooled, 0, 1)).astype(np.uint8)
-    allies = ("allies",) if game.layout.teams else ()
     return {
-        # The semantic planes of one frame, as docs/observation.md has them under "Other forms".
-        "names": ("own", "free", "others", "blocked", *allies, "troops a cell", "attacked"),
+        "names": plane_names(has_teams=game.layout.teams),
         "height": levels.shape[1],
         "width": levels.shape[2],
         "data": [base64.b64encode(level.tobytes()).decode() for level in levels],

@@ -15,6 +15,7 @@ from territorial.bots import RESERVED_NAMES, PythonBot
 from territorial.bots.settings import INTERVAL
 from territorial.browser.film import film_header
 from territorial.browser.page_image import LIBRARY, image_of
+from territorial.browser.panels import columns_shown
 from territorial.config import GameConfig, interest_rates
 from territorial.config.map_names import ALL_MAPS, Terrain
 from territorial.constants import OBS_VERSION, __version__
@@ -61,6 +62,7 @@ def playable(
         **rules_of(replay.config),
         "template": replay_template(replay),
         "codes": {**codes, "champion_name": CHAMPION, "interval": INTERVAL},
+        "shown": columns_shown(replay.config),
         "changes": changes,
         "bots": {name: code for code, name in (*enumerate(SEAT_NAMES), *custom) if name not in DRIVEN},
         "troops": {name: int(starting_troops([name], replay.config)[0]) for name in sorted(RESERVED_NAMES)},

@@ -28,7 +28,7 @@ from territorial.observation.pairs import (
     see_pairs,
     sum_up,
 )
-from territorial.typing import Ints
+from territorial.typing import Array, Ints
 
 DTYPES = ("float32", "int16")
 
@@ -103,28 +103,33 @@ class PairObserver:
 
         Both are int64 (N,), in range.
         """
-        count, num_rows = len(games), rows.total
-        seen = PairObservations(
-            own=np.empty((count, len(OWN)), np.int16),
-            pairs=np.empty((count, num_rows, self._num_columns), np.int16),
-            targets=np.empty((count, num_rows), np.int32),
-        )
-        self._write(observe_pairs, games, seats, rows, seen)
+        seen = self.allocate(len(games), rows)
+        observe_pairs(*self.arguments(games, seats, rows, seen))
         return seen
+
+    def allocate(self, count: int, rows: ShownRows) -> PairObservations:
+        """Return memory for the pairs of ``count`` seats, in 4096ths."""
+        return PairObservations(
+            own=np.empty((count, len(OWN)), np.int16),
+            pairs=np.empty((count, rows.total, self._num_columns), np.int16),
+            targets=np.empty((count, rows.total), np.int32),
+        )
 
     def candidates(self, games: Ints, seats: Ints, rows: ShownRows) -> PairCandidates:
         """Return the candidates and allies alone, of ``seats`` and ``games`` as in ``observe``."""
         shape = len(games), rows.total
         found = PairCandidates(np.empty(shape, np.int32), np.empty(shape, np.bool_))
-        self._write(list_candidates, games, seats, rows, found)
+        list_candidates(*self.arguments(games, seats, rows, found))
         return found
 
-    def _write(self, compiled: Any, games: Ints, seats: Ints, rows: ShownRows, written: Any) -> None:
-        """Let a kernel fill the arrays ``written``; it is given scratch memory for as many ``rows``."""
+    def arguments(
+        self, games: Ints, seats: Ints, rows: ShownRows, written: tuple[Array, ...]
+    ) -> tuple[Any, ...]:
+        """Return what a kernel takes to fill the arrays ``written``: with scratch memory for ``rows``."""
         # In one piece, as it takes them: ``np.nonzero`` returns columns of a table.
         numbers = [np.ascontiguousarray(array, np.int64) for array in (games, seats)]
-        room = [np.empty(count, np.int64) for count in rows]
-        compiled(self._bound, *numbers, *room, *written)
+        room = [np.zeros(count, np.int64) for count in rows]
+        return self._bound, *numbers, *room, *written
 
 
 class ShownRows(NamedTuple):

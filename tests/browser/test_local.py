@@ -15,6 +15,7 @@ from territorial.browser.commands import LEVELS, person_name
 from territorial.browser.film import show, write_film
 from territorial.browser.hosting import Hosting
 from territorial.browser.page_image import LIBRARY
+from territorial.browser.panels import agent_view
 from territorial.browser.playable import playable
 from territorial.browser.web import write_page
 from territorial.config.map_names import ALL_MAPS
@@ -140,6 +141,30 @@ def test_a_game_that_is_taken_over_again_and_again_is_a_replay_each_time(opened,
             assert branch.names[at - 1] == replay.names[at - 1]
         before = branch
     assert tab.evaluate(SHOWN) == shown_of(before)
+
+
+@seeds(40)
+def test_an_agent_sees_in_the_page_what_it_sees_here(opened, seed):
+    replay = game_of(seed)
+    tick = replay.num_ticks // 2 // replay.config.decision_every * replay.config.decision_every
+    game = replay.seek(tick)
+    seat = int(np.random.default_rng(seed).choice(np.flatnonzero(game.state.alive[0, 1:]) + 1))
+    tab, wanted = opened(replay), agent_view(game, seat)(game)
+    assert tab.evaluate(f"playOnHere({tick}, {seat})") == ""
+    press(tab, "o", until="page.game.now.panels.agent_view && !element('agent_view').hidden")
+    found = tab.evaluate("page.game.now.panels.agent_view")
+    for name in ("own", "pairs"):
+        names, numbers = zip(*found.pop(name), strict=True)
+        expected_names, expected = zip(*wanted.pop(name), strict=True)
+        assert names == expected_names
+        np.testing.assert_allclose(np.array(numbers), np.array(expected), atol=0.00051)
+    levels, expected = (
+        np.array([list(base64.b64decode(text)) for text in view["planes"].pop("data")])
+        for view in (found, wanted)
+    )
+    assert np.abs(levels - expected).max() <= 1  # halves are rounded up there, and to even numbers here
+    assert found == wanted
+    press(tab, "o", until="element('agent_view').hidden")
 
 
 def test_a_seat_is_played_on_to_the_end_by_keyboard(opened, tmp_path):

@@ -196,6 +196,29 @@ def battle() -> Any:
     return ParallelPettingZooEnv(battle_v4.parallel_env(map_size=16, max_cycles=20))
 
 
+def archers() -> Any:
+    """Return archers and knights against zombies."""
+    from pettingzoo.butterfly import knights_archers_zombies_v11
+
+    env = knights_archers_zombies_v11.parallel_env(max_cycles=20)
+    return ParallelPettingZooEnv(env)
+
+
+def pistons() -> Any:
+    """Return six pistons, the left ones against the right ones."""
+    from pettingzoo.butterfly import pistonball_v6
+
+    return ParallelPettingZooEnv(pistonball_v6.parallel_env(n_pistons=6, continuous=False, max_cycles=20))
+
+
+def spiel() -> Any:
+    """Return connect four as OpenSpiel has it."""
+    import pyspiel
+    from ray.rllib.env.wrappers.open_spiel import OpenSpielEnv
+
+    return OpenSpielEnv(pyspiel.load_game("connect_four"))
+
+
 def side_of(agent: str) -> str:
     """Return the army of a soldier."""
     return agent.split("_")[0]
@@ -204,11 +227,16 @@ def side_of(agent: str) -> str:
 def register() -> None:
     """Let RLlib know the environments by their names."""
     made = {"unlike": Unlike, "late": Late, "spaceless": Spaceless, "four": Four, "battle": battle}
+    made |= {"archers": archers, "pistons": pistons, "spiel": spiel}
     for name, make in made.items():
         register_env(name, lambda _, make=make: make())
 
 
 OFTEN, NAMES = Gate(max_steps=1), ("first", "second", "third")
+TWO_SIDES = {
+    "num_players": 2,
+    "learners": (Learner(name="main", gate=OFTEN, opponents=(Opponents(seats=1),)),),
+}
 LEAGUES: dict[str, tuple[Any, dict[str, Any]]] = {
     # Of each environment the rules of a league, and what add_league gets.
     "unlike": (
@@ -227,13 +255,15 @@ LEAGUES: dict[str, tuple[Any, dict[str, Any]]] = {
         {"modules": {"first": Net, "second": (Wide, {"width": 8}), "third": Net}},
     ),
     "battle": (
-        {
-            "num_players": 2,
-            "learners": (Learner(name="main", gate=OFTEN, opponents=(Opponents(seats=1),)),),
-            "shuffle": True,
-        },
+        {**TWO_SIDES, "shuffle": True},
         {"modules": {"main": (Net, {"width": 8})}, "seat_of": side_of},
     ),
+    "archers": (TWO_SIDES, {"modules": {"main": Net}, "seat_of": side_of}),
+    "pistons": (
+        TWO_SIDES,
+        {"modules": {"main": (Net, {"width": 2})}, "seat_of": lambda agent: int(agent[-1]) // 3},
+    ),
+    "spiel": (TWO_SIDES, {"modules": {"main": Net}}),
     "four": (
         {
             "num_players": 2,

@@ -43,7 +43,7 @@ from tests.rllib import kit
 from tests.rllib.support import finish, started, wait_for
 from tests.torch.reproducible import need
 
-EXTRA = {"four": "pygame", "battle": "magent2"}
+EXTRA = {"four": "pygame", "battle": "magent2", "archers": "pygame", "pistons": "pymunk", "spiel": "pyspiel"}
 
 
 def made(env, store, algorithm="PPO", runners=0, rules=None, **changes):

@@ -111,6 +111,15 @@ class Engine {
     return { board: this.field("board"), numbers: this.field("numbers"), height, width };
   }
 
+  /** Returns the form "pairs" of a seat: its rows, their owners, and the numbers as whole ones of 4096ths. */
+  pairs(seat) {
+    this.field("seen.seat")[0] = BigInt(seat);
+    this.#call("observe_pairs");
+    const [candidates, allies, targets, own, pairs] = ["candidates", "allies", "targets", "own", "pairs"].map((name) => this.field(`seen.${name}`));
+    const codes = [...candidates, ...allies], rows = [...codes.keys()].filter((row) => targets[row]);
+    return { rows, owners: rows.map((row) => Number(codes[row])), own, pairs };
+  }
+
   /** Returns the owner codes of all cells, row by row. */
   owners() {
     const { board, height, width } = this.position(), found = new Uint8Array(height * width);

@@ -197,7 +197,7 @@ class LocalGame {
 
   #prepare(tick, seat, goesOn) {
     this.#due = null;
-    Object.assign(this, { seat, tick, pace: LOCAL_PACE, isPaused: !goesOn, queued: null, hasDecided: false, hasResigned: false, open: new Map(), aim: null });
+    Object.assign(this, { seat, tick, pace: LOCAL_PACE, isPaused: !goesOn, queued: null, hasDecided: false, hasResigned: false, open: new Set(), aim: null });
     this.now = situationOf(this.#engine, seat);
   }
 
@@ -277,20 +277,20 @@ class LocalGame {
     return "";
   }
 
-  #refusal({ do: what, target, panel }) {
+  #refusal({ do: what, target }) {
     if (this.isBusy) return "another game is being prepared";
     if (what === "aim" || what === "pause" || what === "pace") return "";
-    if (what === "show") return panel === "advice" ? "" : `this page has no ${panel} to show`;
+    if (what === "show") return "";
     if (this.hasResigned) return "you have resigned";
     return whyNot(this.now, this.seat, what === "launch" ? target : null);
   }
 
   #do(command) {
-    const { do: what, target, share } = command;
+    const { do: what, target, share, panel } = command;
     if (what === "pause") this.isPaused = command.on;
     else if (what === "pace") this.#setPace(command.pace);
     else if (what === "aim") this.aim = { target, share };
-    else if (what === "show") this.open = new Map(command.on ? [["advice", null]] : []);
+    else if (what === "show") command.on ? this.open.add(panel) : this.open.delete(panel);
     else Object.assign(this, { queued: what === "launch" ? { target, share } : null, hasDecided: true, hasResigned: what === "resign" });
   }
 
@@ -359,6 +359,7 @@ class LocalGame {
   #panels() {
     const { now, aim, seat } = this, panels = {};
     if (this.open.has("advice")) panels.advice = this.#decides ? this.#advice() : null;
+    if (this.open.has("agent_view")) panels.agent_view = this.#decides ? agentViewOf(this.#engine, seat, now, this.#about.shown) : null;
     if (aim) panels.forecast = this.#decides && !whyNot(now, seat, aim.target) ? this.#foresee(aim.target, aim.share) : null;
     return panels;
   }
@@ -462,7 +463,6 @@ function goOn() {
   if (!local.game) {
     local.game = new Game(page, (hooks) => local.connect(hooks));
     connectGame(local.game);
-    element("see").hidden = true; // the page does not decode what agents observe
     element("ending").querySelector("a").addEventListener("click", saveReplay);
   }
   local.game.resume();
