@@ -46,7 +46,7 @@ SIZES = {
 }
 STEPS = {"features": 8, "pairs": 8, "boards": 1}
 """By network: the steps of a game that RLlib's own runner plays in a round."""
-BARS = {"pairs": 25, "features": 10}
+BARS = {"pairs": 20, "features": 10}
 """By network: how many times as fast as stock it has to be."""
 
 
