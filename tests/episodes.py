@@ -9,8 +9,6 @@ import numpy.typing as npt
 from territorial.engine.vec_game import VecGame
 from territorial.observation.action_encoding import HOW_MUCH, WHAT, target_of_owner
 
-__all__ = ["advance", "after_steps", "begun", "difference", "random_actions"]
-
 
 def random_actions(game: VecGame, rng: np.random.Generator, share: float = 0.3) -> npt.NDArray[np.int64]:
     """Return actions (E, P, 2) in which about ``share`` of the seats launch, mostly at legal targets."""

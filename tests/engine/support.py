@@ -1,4 +1,4 @@
-"""What the engine's tests share: boards drawn in text, games put on them, and slow counts to compare with.
+"""What the engine's tests share: boards drawn in text, and games put on them.
 
 A drawing has one line a row: ``1`` to ``9`` and then ``A`` to ``Z`` are seats, ``.`` is neutral land, ``#``
 is blocked. A drawing smaller than the smallest map is padded with blocked cells on the right and below.
@@ -14,10 +14,7 @@ import numpy as np
 from territorial import GameConfig, VecGame
 from territorial.constants import BLOCKED, MIN_SIDE
 from territorial.game.state import FIELDS
-from tests.episodes import begun, random_actions
-from tests.twin.invariants import slow_fronts, slow_needs
-
-__all__ = ["random_actions", "slow_fronts", "slow_needs"]  # counted and drawn there
+from tests.episodes import begun
 
 ROOT = Path(__file__).resolve().parents[2]
 SYMBOLS = "." + "123456789" + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from territorial import LINEUPS, GameConfig, VecGame
-from tests.engine.support import game_on, random_actions, rows_of
+from tests.engine.support import game_on, rows_of
+from tests.episodes import random_actions
 from tests.twin.differential import setting_of
 from tests.twin.invariants import check_games
 

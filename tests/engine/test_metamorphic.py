@@ -16,16 +16,9 @@ from territorial.engine import step as stepping
 from territorial.game.scratch import named_arrays
 from territorial.jit.decorators import JIT_ENABLED, Kernel
 from territorial.jit.library import CHOICE, NUMBA
-from tests.engine.support import (
-    ROOT,
-    board,
-    digests,
-    interpreted,
-    random_actions,
-    same_observations,
-    state_equal,
-)
-from tests.episodes import advance, begun, difference
+from tests.engine.support import ROOT, board, digests, interpreted, same_observations, state_equal
+from tests.env.copies import out_of_band
+from tests.episodes import advance, begun, difference, random_actions
 
 BOTS = ("metronome", "banker", "turtle", "novice", "random")
 CONFIG = GameConfig(height=26, width=70, num_players=6, map="lakes", max_ticks=500)
@@ -110,25 +103,6 @@ def test_the_number_of_threads_changes_nothing(config):
     many.close()
 
 
-def test_a_game_of_a_batch_plays_as_it_would_alone():
-    batch = bot_game(num_games=5, autoreset="disabled")
-    alone = [bot_game(num_games=1, autoreset="disabled") for _ in range(5)]
-    for k, game in enumerate(alone):
-        game.reset(seeds=[int(batch.state.seed[k])])
-    rng = np.random.default_rng(1)
-    for _ in range(60):
-        actions = random_actions(batch, rng)
-        _, rewards, terminated, _, info = batch.step(actions)
-        for k, game in enumerate(alone):
-            _, own_rewards, own_terminated, _, own_info = game.step(actions[k : k + 1])
-            assert batch.digest(k) == game.digest(0)
-            assert np.array_equal(rewards[k], own_rewards[0])
-            assert np.array_equal(terminated[k], own_terminated[0])
-            assert info["ended"][k] == own_info["ended"][0]
-            assert same_observations(batch.observations, game.observations, k, 0)
-    assert batch.state.over.any()
-
-
 def test_observing_or_not_changes_nothing():
     step_both(bot_game(), bot_game(observe=False), 70)
 
@@ -151,12 +125,6 @@ def test_a_game_goes_on_in_another_slot_of_another_batch(config):
         bystander.step(hold=True)
         assert other.digest(1) == game.digest(2)
         assert other.digest(0) == bystander.digest(0), "the other slots play on undisturbed"
-
-
-def over_read_only_buffers(game):
-    buffers = []
-    data = pickle.dumps(game, protocol=5, buffer_callback=buffers.append)
-    return pickle.loads(data, buffers=[bytes(buffer) for buffer in buffers])
 
 
 # ---- how the code is run --------------------------------------------------------------------------
@@ -287,7 +255,7 @@ def use_with_odd_arrays(config, game):
     game.set_position(0, board(game).astype(np.int64)[:, ::1])
     game.set_position(0, np.frombuffer(board(game).tobytes(), np.uint8).reshape(config.height, -1))
     game.tick(np.int32(0), [(1, 0, 5)])
-    duplicate = begun(over_read_only_buffers(game.clone()))
+    duplicate = begun(out_of_band(game.clone(), bytes))
     duplicate.step(hold=True)
     duplicate.digest(0)
 

@@ -240,8 +240,7 @@ def test_any_seats_of_any_games_are_shown_in_the_order_asked_for():
     games, seats = np.array([2, 0, 2, 1, 0]), np.array([6, 1, 1, 3, 1])
     seen = game.pairs(games, seats, dtype="int16")
     for i, (k, p) in enumerate(zip(games, seats, strict=True)):
-        everything = all_seats(game, k)
-        for found, wanted in zip(seen, everything, strict=True):
+        for found, wanted in zip(seen, all_seats(game, k), strict=True):
             assert np.array_equal(found[i], wanted[p - 1])
     assert [array.shape for array in game.pairs([], [])] == [(0, 35), (0, 8, 26), (0, 8)]
 
@@ -259,8 +258,7 @@ def test_floats_are_the_whole_numbers_over_4096():
 
 
 def test_of_equal_fronts_and_troops_more_land_comes_first_and_then_the_next_seat_in_the_circle():
-    drawing = rows_of("22.44444.66", "22.44444.66", "33.55555.11")
-    game = game_on(drawing, troops=[100] * 6, num_players=6)
+    game = game_on(rows_of("22.44444.66", "22.44444.66", "33.55555.11"), troops=[100] * 6, num_players=6)
     state = game.state
     for q in (1, 2, 3, 5, 6):  # beside 4, as if all fronts with it were equal
         state.fronts[0, 4, q] = state.fronts[0, q, 4] = 3

@@ -1,6 +1,7 @@
 """Steps of several decisions: what they give equals as many steps of one decision, the later ones holding."""
 
 from itertools import product
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -10,8 +11,8 @@ from territorial.bots import PythonBot
 from territorial.engine.step import WHOLE
 from territorial.jit.thread_pool import ThreadPool
 from territorial.observation.action_encoding import NO_TARGET
-from tests.engine.support import board, digests, random_actions, state_equal
-from tests.episodes import advance, begun
+from tests.engine.support import board, digests, state_equal
+from tests.episodes import advance, begun, random_actions
 
 CONFIG = GameConfig(
     height=24,
@@ -41,19 +42,6 @@ class Neighbour(PythonBot):
         if self.asked == self.failing:
             raise OSError("the bot has failed")
         return view.least(view.troops), 341
-
-
-class Silent:
-    """A hook that only counts."""
-
-    def __init__(self):
-        self.before = self.after = 0
-
-    def before_decision(self):
-        self.before += 1
-
-    def after_decision(self):
-        self.after += 1
 
 
 def batch(games, seats=SEATS, **options):
@@ -149,7 +137,7 @@ def listening(game, how):
     """Let ``how`` look on; return what ``step_unchecked`` is to be given as well."""
     if how == "recorder":
         Recorder(game)
-    return {"hook": Silent()} if how == "hook" else {}
+    return {"hook": Mock()} if how == "hook" else {}
 
 
 SEATS_OF = {"bot in Python": ("agent", "agent", Neighbour(), "agent", "random")}
@@ -182,8 +170,7 @@ def test_a_step_of_several_decisions_equals_as_many_steps_that_hold_after_the_fi
         for k, one in enumerate(alone):
             wanted = one.step(actions[k], repeat)
             for name, value in wanted.items():
-                is_reported = name not in FINAL or wanted["is_over"]
-                if is_reported:
+                if name not in FINAL or wanted["is_over"]:
                     np.testing.assert_array_equal(results[name][k], value, err_msg=name)
             for name in ANY:
                 seen[name] += int(np.any(wanted[name]))
@@ -216,7 +203,8 @@ def test_decisions_are_one_compiled_call_unless_python_takes_part_between_them(h
     assert len(compiled_steps) == number  # one a decision, and one that observes
     assert game.state.tick.tolist() == [50, 50]
     if how == "hook":
-        assert (listeners["hook"].before, listeners["hook"].after) == (5, 5)
+        hook = listeners["hook"]
+        assert (hook.before_decision.call_count, hook.after_decision.call_count) == (5, 5)
 
 
 def test_a_bot_in_python_that_left_its_seat_costs_no_calls(compiled_steps):
@@ -229,10 +217,10 @@ def test_a_bot_in_python_that_left_its_seat_costs_no_calls(compiled_steps):
 
 
 def test_no_decision_is_asked_for_once_all_games_have_ended():
-    game, hook = batch(2, max_cycles=3), Silent()
+    game, hook = batch(2, max_cycles=3), Mock()
     game.reset()
     game.step_unchecked(10**9, hook)
-    assert hook.after == 3
+    assert hook.after_decision.call_count == 3
     assert game.results.is_cut.all()
 
 
@@ -310,7 +298,7 @@ def test_a_call_interrupted_twice_is_completed_by_the_next(monkeypatch, max_cycl
 
     monkeypatch.setattr(ThreadPool, "run", interrupted)
     with pytest.raises(KeyboardInterrupt):  # in the third decision, and in observing what there was so far
-        game.step_unchecked(5, Silent())
+        game.step_unchecked(5, Mock())
     monkeypatch.undo()
     advance(alone, 2)
     for one in (game, alone):

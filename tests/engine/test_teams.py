@@ -13,15 +13,8 @@ from territorial.observation.action_encoding import target_of_owner
 from territorial.observation.action_masks import target_masks
 from territorial.observation.layout import BORDERS, PLAYERS
 from tests.bots.support import python_bot
-from tests.engine.support import (
-    board,
-    game_on,
-    parse,
-    random_actions,
-    rows_of,
-    same_observations,
-)
-from tests.episodes import begun
+from tests.engine.support import board, game_on, parse, rows_of, same_observations
+from tests.episodes import begun, random_actions
 from tests.twin import ReferenceGame, place_spawns, teams_of_one
 from tests.twin.invariants import check_games
 

@@ -10,20 +10,14 @@ from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
 from territorial.constants import BLOCKED, SPAWN_CELLS
 from tests.engine import support
-from tests.engine.support import rows_of
+from tests.engine.support import rows_of as rows_of
 from tests.twin import ReferenceGame
 from tests.twin.game import DONATION_KEYS, LEDGER_KEYS
-
-__all__ = ["rows_of"]
-CODES = {".": 0, "#": BLOCKED}
 
 
 def game_on(drawing, troops=(), **fields):
     """Return a game at tick 0 on this board, all peaks at the land owned and no pool open."""
-    rows = [line.strip() for line in drawing.split()]
-    width, height = max(16, len(rows[0])), max(16, len(rows))
-    rows = [row.ljust(width, "#") for row in rows] + ["#" * width] * (height - len(rows))
-    codes = [[CODES[char] if char in CODES else int(char) for char in row] for row in rows]
+    codes = support.parse(drawing).tolist()
     num_players = max(code for row in codes for code in row if code != BLOCKED)
     land = LandMask.from_array([[code != BLOCKED for code in row] for row in codes])
     config = GameConfig.for_map(land, num_players=num_players, **fields)
@@ -40,8 +34,7 @@ def game_on(drawing, troops=(), **fields):
 
 def board_of(owner):
     """Return the drawing of owner codes, blocked rows and columns at the far edges left out."""
-    codes = {0: ".", 255: "#"}
-    rows = ["".join(codes.get(code, str(code)) for code in row).rstrip("#") for row in owner]
+    rows = [row.rstrip("#") for row in support.draw(owner).splitlines()]
     return "\n".join(row for row in rows if row)
 
 

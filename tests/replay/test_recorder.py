@@ -9,8 +9,8 @@ from territorial import GameConfig, LandMask, Recorder, Replay, VecGame, paralle
 from territorial.constants import STREAM_EPISODE
 from territorial.engine.recording import LOG_STEPS, NO_OBSERVER
 from territorial.replay import Checkpoint, ReplayError
-from tests.engine.support import random_actions as legal_actions
 from tests.episodes import advance, begun
+from tests.episodes import random_actions as legal_actions
 from tests.replay.support import (
     BOTS,
     SMALL,
