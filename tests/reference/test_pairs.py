@@ -286,15 +286,15 @@ def test_the_last_tick_and_the_time_after_it():
         assert_has(own_of(game, 1), time=time, time_left=time_left)
 
 
-def test_a_need_above_a_quarter_of_the_balance_is_not_legal():
-    for troops, legal in ((199, 0), (200, 1)):
-        game = game_on(STRIP, troops=(troops, 500))
-        assert pair_of(game, 1, 0)["legal"] == 4096 * legal
-        seen = observe(game, 1)
-        assert (seen.mask, seen.masks_of_parts) == (
-            [1] + [legal] * 10 + [0] * 70,
-            ([1, legal] + [0] * 7, [1] * 10),
-        )
+@pytest.mark.parametrize(("troops", "legal"), [(199, 0), (200, 1)])
+def test_a_need_above_a_quarter_of_the_balance_is_not_legal(troops, legal):
+    game = game_on(STRIP, troops=(troops, 500))
+    assert pair_of(game, 1, 0)["legal"] == 4096 * legal
+    seen = observe(game, 1)
+    assert (seen.mask, seen.masks_of_parts) == (
+        [1] + [legal] * 10 + [0] * 70,
+        ([1, legal] + [0] * 7, [1] * 10),
+    )
 
 
 # ---------------------------------------------------------------------------- candidates
