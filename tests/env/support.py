@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from territorial import TerritorialEnv, parallel_env
-from territorial.bots import HOLD_ALL, PythonBot
+from territorial.bots import HOLD_ALL
 from territorial.envs.options import CHOICES
+from tests.bots.support import python_bot
 
 SMALL = {"height": 24, "width": 24, "num_players": 4}
 FORMATS = CHOICES["action_format"]
@@ -17,14 +19,8 @@ OBS_AND_FORMATS = [
 """Every form of observations with two formats of actions, and every format with two forms at least."""
 
 
-class Sleeper(PythonBot):
-    """A bot in Python that does nothing; a step of several decisions is several calls with it."""
-
-    name = "sleeper"
-    interval = 10
-
-    def decide(self, view: Any) -> tuple[int, int]:
-        return HOLD_ALL, 1
+SLEEPER = python_bot(lambda view: (HOLD_ALL, 1), "sleeper", 10)
+"""A bot in Python that does nothing; a step of several decisions is several calls with it."""
 
 
 def small_env(**changes: Any) -> TerritorialEnv:
@@ -41,6 +37,12 @@ def random_actions(
         legal = np.flatnonzero(observations[agent]["action_mask"])
         actions[agent] = int(rng.choice(legal)) if rng.random() < 0.3 else 0
     return actions
+
+
+def legal_choices(masks: npt.NDArray[Any], rng: np.random.Generator, holds: float = 0) -> npt.NDArray[Any]:
+    """A legal action for each of the masks, by chance, of which a part ``holds``."""
+    drawn = np.where(masks == 1, rng.random(masks.shape), -1).argmax(-1)
+    return np.where(rng.random(drawn.shape) < holds, 0, drawn)
 
 
 def play(env: TerritorialEnv, observations: dict[str, Any], rng_seed: int) -> Iterator[tuple[Any, ...]]:

@@ -10,7 +10,7 @@ import pytest
 import territorial
 from territorial._registration import ENV_ID
 from territorial.envs.gymnasium import SeatEnv, SeatVectorEnv
-from tests.env.support import OBS_AND_FORMATS, SMALL, Sleeper, small_env
+from tests.env.support import OBS_AND_FORMATS, SLEEPER, SMALL, small_env
 
 MAKERS = {
     "parallel_env": territorial.parallel_env,
@@ -194,11 +194,10 @@ def test_an_action_may_be_an_array_of_size_one(action, make, shape):
 
 
 def test_a_bot_in_python_may_sit_on_the_first_seat():
-    bot = Sleeper()
-    seats = [bot, "agent", "novice", "novice"]
+    seats = [SLEEPER, "agent", "novice", "novice"]
     for made in (
         territorial.make_vec(2, seats=seats, **SMALL),
-        territorial.make_vec(2, seats=[seats, [bot, "novice", bot, "agent"]], **SMALL),
+        territorial.make_vec(2, seats=[seats, [SLEEPER, "novice", SLEEPER, "agent"]], **SMALL),
         SeatEnv(seats=seats, **SMALL).vec,
         gymnasium.make(ENV_ID, seats=seats, **SMALL).unwrapped.vec,
         SeatVectorEnv(2, seats=tuple(seats), **SMALL).vec,

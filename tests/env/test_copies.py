@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import territorial
+from territorial.bots import HOLD_ALL
 from territorial.envs import forms
 from territorial.observation.copies import NUM_LENT
-from tests.env.support import Sleeper
+from tests.bots.support import python_bot
+from tests.env.support import SLEEPER, legal_choices
 
 SHAPES = [(64, 64, 4), (50, 70, 3), (33, 130, 9), (16, 16, 2)]
 """Rows, columns and players: whole words and blocks, and rows and words that the engine pads."""
@@ -40,8 +42,7 @@ def play_both(copying, showing, steps=40, holds=1):
     """Compare all observations of the two; return the first's last ``holds``, and what they were."""
     rng, kept = np.random.default_rng(1), deque(maxlen=holds)
     for _ in range(steps):
-        masks = copying.action_masks()
-        actions = np.where(masks == 1, rng.random(masks.shape), -1).argmax(-1)
+        actions = legal_choices(copying.action_masks(), rng)
         mine, theirs = copying.step(actions), showing.step(actions)
         for key, array in theirs[0].items():
             assert np.array_equal(mine[0][key], array), key
@@ -98,24 +99,21 @@ def test_copies_show_the_games_that_take_the_places_of_others(autoreset, reward_
     assert copying.game.state.episode.min() >= (0 if autoreset == "disabled" else 2)
 
 
-@pytest.mark.parametrize("seats", [None, ["agent", Sleeper(), "banker", "agent"]])
+@pytest.mark.parametrize("seats", [None, ["agent", SLEEPER, "banker", "agent"]])
 def test_copies_show_what_there_is_after_several_decisions(seats):
     play_both(*pair_of(SHAPES[0], repeat=3, seats=seats), steps=20)
 
 
 def test_a_second_thread_is_refused_and_a_step_that_fails_leaves_no_address_behind():
-    class Fails(Sleeper):
-        name = "fails-1"
+    def fail(view):
+        if view.ticks.min() > 0:
+            with ThreadPoolExecutor() as threads:
+                refused = threads.submit(vec.step, hold).exception()
+            assert vec.game._loans.lending.target.any(), "the first thread's step copies no more"
+            raise refused
+        return HOLD_ALL, 1
 
-        def decide(self, view):
-            if view.ticks.min() > 0:
-                with ThreadPoolExecutor() as threads:
-                    refused = threads.submit(vec.step, hold).exception()
-                assert vec.game._loans.lending.target.any(), "the first thread's step copies no more"
-                raise refused
-            return super().decide(view)
-
-    vec, _ = pair_of(SHAPES[0], seats=["agent", "agent", "agent", Fails()])
+    vec, _ = pair_of(SHAPES[0], seats=["agent", "agent", "agent", python_bot(fail, "fails-1", 10)])
     hold = np.zeros((3, 3), int)
     vec.step(hold)
     with pytest.raises(RuntimeError, match="another thread is using"):

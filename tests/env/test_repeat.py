@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import territorial
+from tests.env.support import legal_choices
 from tests.episodes import begun, difference
 
 SMALL = {"height": 24, "width": 24, "num_players": 4, "max_ticks": 400, "obs": "features", "frames": 1}
@@ -33,11 +34,6 @@ def by_hand(env, actions):
     return shown, *total[:3], info | dict(zip(env.reward_names, total[3], strict=True))
 
 
-def legal_actions(shown, rng):
-    masks = shown["action_mask"]
-    return np.where(masks == 1, rng.random(masks.shape), -1).argmax(-1)
-
-
 @pytest.mark.parametrize(
     ("autoreset", "agent_death", "reward_fn", "ends"),
     [
@@ -58,7 +54,7 @@ def test_a_step_of_a_vector_equals_as_many_steps_that_hold_after_the_first(
     assert difference(shown, alone.reset(seed=5)[0]) is None
     rng, ended, rewarded = np.random.default_rng(1), 0, 0
     for _ in range(30):
-        actions = legal_actions(shown, rng)
+        actions = legal_choices(shown["action_mask"], rng)
         steps = env.step(actions)
         assert difference(steps, by_hand(alone, actions)) is None
         shown, rewards, _, _, info = steps

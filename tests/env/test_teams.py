@@ -7,6 +7,7 @@ import pytest
 
 import territorial
 from territorial.envs.options import CHOICES
+from tests.env.support import legal_choices
 
 FIELDS = {
     "height": 20,
@@ -28,7 +29,7 @@ def test_arrays_tell_the_teams_of_the_games_that_ended():
     ended = 0
     for _ in range(80):
         teams = info["team_of"]
-        info = env.step((env.action_masks() * rng.random(env.action_masks().shape)).argmax(-1))[4]
+        info = env.step(legal_choices(env.action_masks(), rng))[4]
         assert tuple(name for name in info if name in env.info_names) == env.info_names
         if info["is_over"].any():
             assert np.array_equal(info["final_info"]["team_of"], teams[info["is_over"]])
@@ -47,8 +48,7 @@ def test_an_own_reward_is_paid_until_the_team_is_out():
     while not env.game.is_idle.all():
         was_in = (env.game.state.doubled_place[:, 1:] == 0) & ~env.game.is_idle[:, None]
         was_alive = env.game.state.alive[:, 1:] != 0
-        masks = env.action_masks()
-        info = env.step((masks * rng.random(masks.shape)).argmax(-1))[4]
+        info = env.step(legal_choices(env.action_masks(), rng))[4]
         assert np.array_equal(info["reward_custom"] == 1, was_in)
         apart += (was_in & ~was_alive).sum()
     assert apart > 0
@@ -99,8 +99,8 @@ def test_allies_are_told_and_paid_as_one(modes):
     for _ in range(STEPS):
         teams = info["team_of"]
         assert np.array_equal(teams, state.team[:, SEATS_OF_AGENTS])
-        masks = env.action_masks()
-        _, rewards, terminated, truncated, info = env.step((masks * rng.random(masks.shape)).argmax(-1))
+        actions = legal_choices(env.action_masks(), rng)
+        _, rewards, terminated, truncated, info = env.step(actions)
         weights = modes["rewards"]
         of_teams = [info[f"reward_{name}"] for name in weights if name.startswith(("team_land", "placement"))]
         paid = sum(weight * info[f"reward_{name}"] for name, weight in weights.items())

@@ -5,13 +5,12 @@ import pickle
 import numpy as np
 import pytest
 
-import territorial
-from territorial import make_vec
+from territorial import LandMask, make_vec
 from territorial.envs.infos import nothing_played
 from territorial.envs.options import CHOICES
 from territorial.envs.vector import AUTORESETS
 from territorial.maps import make_maps
-from tests.env.support import OBS_AND_FORMATS, SMALL, small_env
+from tests.env.support import OBS_AND_FORMATS, SMALL, legal_choices, small_env
 from tests.episodes import begun, difference
 
 SEATS = ("agent", "metronome", "agent", "banker")
@@ -22,18 +21,12 @@ def small_vec(num_envs=NUM_ENVS, **changes):
     return make_vec(num_envs, **(SMALL | {"max_ticks": 600, "obs": "features"} | changes))
 
 
-def legal_actions(masks, rng, holds=0.7):
-    """Return legal actions (E, A), launches three in ten."""
-    draws = np.where(masks == 1, rng.random(masks.shape), -1)
-    return np.where(rng.random(masks.shape[:2]) < holds, 0, draws.argmax(-1))
-
-
 def steps(vec, count, rng_seed=0):
     """Play at random; yield the masks, the actions and what every step returned."""
     rng = np.random.default_rng(rng_seed)
     for _ in range(count):
         masks = vec.action_masks()
-        actions = legal_actions(masks, rng)
+        actions = legal_choices(masks, rng, holds=0.7)
         yield masks, actions, vec.step(actions)
 
 
@@ -167,7 +160,7 @@ def test_bad_actions_are_errors_that_name_them_and_change_nothing(actions, messa
 def test_every_game_may_have_a_map_of_its_own():
     island = np.ones((24, 24), bool)
     island[0], island[:, 3] = False, [i % 2 == 1 for i in range(24)]
-    maps = ["lakes", territorial.LandMask.from_array(island), "mountains", "lakes"]
+    maps = ["lakes", LandMask.from_array(island), "mountains", "lakes"]
     vec = begun(small_vec(4, maps=maps, max_ticks=100), seed=6)
     assert [vec.game.terrain_name(k) for k in range(4)] == ["water", "water", "mountains", "water"]
     for _ in range(25):
