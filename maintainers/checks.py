@@ -26,7 +26,7 @@ QUICK_APART = "-m 'not slow and not verify and not browser'"
 TEST = "python -m pytest -q"
 TRAINED = (
     "tests/integrations tests/render/test_picture_files.py tests/test_pages.py "
-    "tests/league/test_tensor_file.py tests/env/test_api.py "
+    "tests/league/test_tensor_file.py tests/env/test_matrix.py::test_pettingzoo_can_make_it_by_name "
     "tests/datasets/test_make.py"
 )
 FLOORS = (

@@ -5,8 +5,7 @@ from types import MappingProxyType
 
 import pytest
 
-import territorial
-from territorial import GameConfig, VecGame, bots
+from territorial import GameConfig, VecGame, bots, match, parallel_env
 from territorial.bots import Network, Style
 from territorial.bots import bot_files as library
 from territorial.bots.bot_files import FOLDER, LEARNED, LEARNED_ALIASES, LearnedBot, bot_of_file, library_bot
@@ -65,9 +64,9 @@ def test_they_take_seats_wherever_bots_do(name, tmp_path):
     game = begun(VecGame(CONFIG, 2, seats=[name, "banker", name, "turtle"], observe=False), seed=0)
     assert game.seats_of(0) == (full, "banker-1", full, "turtle-1")
     assert Entrants([name, "banker"]).names == (full, "banker-1")
-    ranking = territorial.match([name, "banker"], CONFIG, 4, deal=True, processes=1, progress=False)
+    ranking = match([name, "banker"], CONFIG, 4, deal=True, processes=1, progress=False)
     assert set(ranking.players) == {"banker-1", full}
-    env = begun(territorial.parallel_env(config=CONFIG, seats=["agent", name, "banker", name]), seed=0)
+    env = begun(parallel_env(config=CONFIG, seats=["agent", name, "banker", name]), seed=0)
     assert env.game.seats_of(0) == ("agent", full, "banker-1", full)
     make(tmp_path / "set", CONFIG, [name, "banker"] * 2, games=1, rows_of=[name], processes=1)
     assert set(Dataset(tmp_path / "set")[0].seat) == {1, 3}

@@ -5,8 +5,7 @@ import runpy
 import numpy as np
 import pytest
 
-import territorial
-from territorial import GameConfig, VecGame, bots
+from territorial import GameConfig, VecGame, bots, constants, parallel_env
 from territorial.bots import HOLD_ALL, PythonBot, settings
 from tests.bots.support import FACE_TO_FACE, python_bot
 from tests.engine.support import ROOT, digests, game_on, seat_values
@@ -51,7 +50,7 @@ class Wildcard(PythonBot):
         count = view.legal.sum(axis=1)
         chosen = view.draw(257) % np.maximum(count, 1).astype(np.uint64)
         is_chosen = view.legal & (view.legal.cumsum(axis=1) == chosen.astype(np.int64)[:, None] + 1)
-        fractions = np.array(territorial.constants.FRACTIONS)[(view.draw(258) % np.uint64(10)).astype(int)]
+        fractions = np.array(constants.FRACTIONS)[(view.draw(258) % np.uint64(10)).astype(int)]
         return np.where(holds | (count == 0), HOLD_ALL, is_chosen.argmax(axis=1)), fractions
 
 
@@ -104,7 +103,7 @@ def test_a_saved_game_needs_the_same_bots():
 
 
 def test_it_sits_among_the_agents_of_an_environment():
-    env = territorial.parallel_env(config=CONFIG, seats=["agent", Turtle(), "turtle", *["agent"] * 5])
+    env = parallel_env(config=CONFIG, seats=["agent", Turtle(), "turtle", *["agent"] * 5])
     assert env.possible_agents == ["player_0", *(f"player_{i}" for i in range(3, 8))]
     env.reset(seed=1)
     for _ in range(60):

@@ -1,6 +1,8 @@
 """Data sets: made, resumed, read back as what ``replay.decisions`` gives, and by other libraries."""
 
+import dataclasses
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from territorial.evaluation.places import known_places
 from territorial.evaluation.workers import PlayingError
 from territorial.replay import Decisions, decisions
 from territorial.training import Dataset, DatasetError, make
-from territorial.training.dataset import play_games
+from territorial.training.dataset import Recipe, Shard, play_games
 
 CONFIG = territorial.GameConfig(height=24, width=24, num_players=3, max_ticks=400, rewards={"survival": 1})
 SEATS = ["banker", "metronome", "random"]
@@ -232,3 +234,39 @@ def test_two_do_not_make_a_data_set_in_one_folder_at_once(tmp_path: Path) -> Non
 
     made(tmp_path, play=play)
     made(tmp_path, play=lambda *_: ())
+
+
+# ---- the page about them -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def page() -> str:
+    return (Path(__file__).parents[2] / "docs" / "datasets.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.checkout
+def test_arrays_shapes_dtypes_and_bytes_are_those_of_the_page(tmp_path: Path, page: str) -> None:
+    made(tmp_path, games=1, num_candidates=5)
+    rows = Dataset(tmp_path)[0]
+    table = re.findall(r"^\| `(\w+)` \| \(N,([^)]*)\) \| (\w+) \|", page, re.MULTILINE)
+    assert [name for name, *_ in table] == list(rows._fields)
+    for name, axes, dtype in table:
+        array = getattr(rows, name)
+        assert array.dtype == dtype
+        assert ",".join(map(str, array.shape[1:])) == axes.strip().replace("C", "5").replace(" ", "")
+    assert sum(array.itemsize * int(np.prod(array.shape[1:])) for array in rows) == 98 + 52 * 5
+    assert "A row takes 98 + 52 C bytes, which is 514 with 8 candidates" in page
+    assert 98 + 52 * 8 == 514
+
+
+@pytest.mark.checkout
+def test_fields_of_the_manifest_are_those_of_the_page(tmp_path: Path, page: str) -> None:
+    made(tmp_path, games=1)
+    text = page.partition("The manifest is a JSON object:")[2].partition("\n- A file is there")[0]
+    named = set(re.findall(r"`(\w+)`", text))
+    fields = {field.name for field in dataclasses.fields(Recipe)} - {"config_digest"}
+    written = json.loads((tmp_path / "manifest.json").read_text())
+    assert named == fields | set(written) | set(Shard._fields) | {"own", "pairs"}
+    assert (written["is_complete"], written["rules"]) == (True, territorial.RULES_VERSION)
+    assert list(written["columns"]["own"])[:2] == ["land", "crowding"]
+    assert (written["recipe"]["seats"], written["columns"]["pairs"]["there"]) == (SEATS, 1)

@@ -1,8 +1,9 @@
-"""PettingZoo's own tests, in modes that have every pair of options."""
+"""PettingZoo's own tests, in modes that have every pair of options, and at full size; made by name."""
 
 import functools
 import types
 
+import pettingzoo
 import pytest
 from pettingzoo.test import (
     api_test,
@@ -14,7 +15,8 @@ from pettingzoo.test import (
     state_test,
 )
 
-from territorial import env, parallel_env
+from territorial import TerritorialEnv, env, parallel_env
+from tests.env.support import SMALL
 
 # Rows of options; every pair of their values is in one of them. Formats of actions that name candidates go
 # with all forms: test_vector.py has the others.
@@ -129,3 +131,22 @@ def test_pictures_pass_and_nothing_is_said_but_that_there_is_no_display(modes, w
     render_test(functools.partial(env, **GAME, **modes))
     about = {str(warning.message).partition(", so ")[0] for warning in warned}
     assert about <= {'render_mode is "human", but there is neither a display nor a terminal'}
+
+
+# ---- at full size, and by name -----------------------------------------------------------------------
+
+
+def test_the_full_game_passes_the_parallel_api_test_without_a_warning(warned):
+    tested = parallel_env(height=256, width=256, num_players=32)
+    tested.action_space("player_0").seed(1)
+    parallel_api_test(tested, num_cycles=100)
+    assert not warned
+
+
+def test_pettingzoo_can_make_it_by_name():
+    if not hasattr(pettingzoo, "make"):
+        pytest.skip(f"PettingZoo {pettingzoo.__version__} has no registry")
+    made = pettingzoo.make("parallel", "territorial_v0", **SMALL, max_cycles=7)
+    assert isinstance(made, TerritorialEnv)
+    assert made.max_cycles == 7
+    assert str(pettingzoo.make("aec", "territorial_v0", **SMALL).unwrapped) == "territorial_v0"

@@ -1,11 +1,14 @@
-"""The forms of observations: what is in them, what is shared, and what is new in every step."""
+"""The forms of observations: their spaces, what is in them, what is shared, what is new in every step."""
 
 import copy
+import pickle
 
 import numpy as np
 import pytest
+from gymnasium import spaces
 
 from territorial.envs.forms import FORMS
+from territorial.envs.spaces import from_zero_to, space_of
 from tests.env.support import play, small_env
 from tests.episodes import difference
 
@@ -49,3 +52,20 @@ def test_views_without_a_copy_are_an_option_and_cannot_be_written_to():
     assert seen["globals"][0] == tick + env.config.decision_every
     observations, _ = small_env(obs="packed", zero_copy=np.False_).reset(seed=3)
     assert observations["player_0"]["players"].flags.writeable
+
+
+# ---- spaces ------------------------------------------------------------------------------------------
+
+
+def test_the_space_of_one_array_is_that_of_the_array():
+    box, mask = spaces.Box(0, 1, (3,)), spaces.Box(0, 1, (2,), np.int8)
+    assert space_of({"observation": box}) is box
+    both = {"observation": np.zeros(3, np.float32), "action_mask": np.ones(2, np.int8)}
+    assert space_of({"observation": box, "action_mask": mask}).contains(both)
+
+
+def test_texts_are_short_and_tell_ranges():
+    space = from_zero_to(np.arange(1, 600, dtype=np.float32))
+    assert str(space) == str(pickle.loads(pickle.dumps(space))) == "Box(0.0, 1.0..599.0, (599,), float32)"
+    assert space.contains(space.sample())
+    assert pickle.loads(pickle.dumps(space)) == space

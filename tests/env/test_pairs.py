@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-import territorial
-from territorial import make_vec
+from territorial import GameConfig, VecGame, make_vec
 from territorial.bots import HOLD_ALL
 from territorial.constants import NUM_FRACTIONS
 from territorial.decode import pair_names
@@ -208,8 +207,8 @@ def test_a_bot_in_python_sees_what_networks_see():
 
     bot = python_bot(watch)
     game = begun(
-        territorial.VecGame(
-            territorial.GameConfig(height=24, width=24, num_players=4),
+        VecGame(
+            GameConfig(height=24, width=24, num_players=4),
             2,
             seats=[bot, "metronome", bot, "banker"],
         )

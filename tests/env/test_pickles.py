@@ -11,8 +11,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-import territorial
-from territorial import VecGame
+from territorial import GameConfig, TerritorialEnv, TerritorialVec, VecGame, env, make_vec, parallel_env
 from territorial.jit.decorators import JIT_ENABLED
 from territorial.jit.library import CHOICE, NUMBA
 from tests.env.copies import WAYS
@@ -31,19 +30,19 @@ def land_twice(previous, state, info):
 
 
 def vec(**options):
-    return territorial.make_vec(2, seats=SEATS, **GAME, **options)
+    return make_vec(2, seats=SEATS, **GAME, **options)
 
 
 MAKERS = {
-    "VecGame": lambda: VecGame(territorial.GameConfig(**GAME), 2, seats=SEATS),
-    "VecGame, maps of their own": lambda: VecGame(territorial.GameConfig(**GAME, num_maps=0), 2, seats=SEATS),
+    "VecGame": lambda: VecGame(GameConfig(**GAME), 2, seats=SEATS),
+    "VecGame, maps of their own": lambda: VecGame(GameConfig(**GAME, num_maps=0), 2, seats=SEATS),
     "make_vec": vec,
     "make_vec, zero_copy": lambda: vec(zero_copy=True),
     "make_vec, pairs": lambda: vec(obs="pairs", action_format="pairs"),
     "make_vec, next_step": lambda: vec(autoreset="next_step", obs="features", reward_fn=land_twice),
     "make_vec, pictures": lambda: vec(render_mode="rgb_array", obs="features"),
-    "parallel_env": lambda: territorial.parallel_env(seats=SEATS, **GAME),
-    "env": lambda: territorial.env(seats=SEATS, obs="features", **GAME),
+    "parallel_env": lambda: parallel_env(seats=SEATS, **GAME),
+    "env": lambda: env(seats=SEATS, obs="features", **GAME),
     "gym.make": lambda: gymnasium.make("territorial/Territorial-v0", **GAME),
     "gym.make_vec": lambda: gymnasium.make_vec(
         "territorial/Territorial-v0", num_envs=4, seats=SEATS, obs="pooled", **GAME
@@ -67,9 +66,9 @@ def go_on(played, steps):
 def step(played):
     if isinstance(played, VecGame):
         return tuple(played.step(hold=True)[0])
-    if isinstance(played, territorial.TerritorialVec):
+    if isinstance(played, TerritorialVec):
         return played.step(np.zeros((2, 2), int))
-    if isinstance(played, territorial.TerritorialEnv):
+    if isinstance(played, TerritorialEnv):
         return played.step(dict.fromkeys(played.agents, 0)) if played.agents else begin(played)
     if hasattr(played, "agent_iter"):
         if not played.agents:
