@@ -3,6 +3,7 @@
 import copy
 import pickle
 from collections import namedtuple
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -77,11 +78,9 @@ FRAMES = 4
 SMALL = ObsLayout(height=16, width=21, num_players=5, frames=FRAMES)
 
 
-def filled(layout, num_games, steps, seed=0, chances=None, **options):
+def filled(stream, steps, **options):
     """Return a store with so many steps, and what each step showed: uint8 (T, E, F, B, H, ceil(W/8))."""
-    store = FrameStore(layout, num_games, **options)
-    stream = Stream(layout, num_games, seed, **(chances or {}))
-    seen = []
+    store, seen = FrameStore(stream.layout, stream.num_games, **options), []
     for t in range(steps):
         observations = stream.step() if t else stream.reset()
         assert store.append(observations) == t
@@ -120,7 +119,7 @@ LAYOUTS = {
 )
 def test_every_stack_comes_back_as_it_was_seen(name, key_every):
     layout, chances = LAYOUTS[name]
-    store, seen = filled(layout, 3, 40, chances=chances, key_every=key_every)
+    store, seen = filled(Stream(layout, 3, **chances), 40, key_every=key_every)
     assert (store.first, store.end, len(store)) == (0, 40, 40)
     games, times = everything(store)
     assert len(games) == 3 * 40
@@ -144,7 +143,7 @@ def test_one_frame_of_an_environment_is_enough_for_stacks_of_more():
 
 
 def test_in_a_long_game_nothing_is_forgotten_about_its_frames():
-    store, seen = filled(SMALL, 2, 300, chances={"new": 0.0})
+    store, seen = filled(Stream(SMALL, 2, new=0.0), 300)
     games, times = np.arange(600) % 2, np.arange(600) // 2
     assert (store.planes(games, times) == seen[times, games]).all()
     store = FrameStore(SMALL, 2)
@@ -194,7 +193,7 @@ def test_whatever_is_still_there_comes_back_and_what_is_not_says_so(
 
 
 def test_the_bytes_are_those_of_all_arrays():
-    store, _ = filled(SMALL, 3, 40, key_every=7, capacity=25)
+    store, _ = filled(Stream(SMALL, 3), 40, key_every=7, capacity=25)
     arrays = [
         value for block in store._blocks() for value in vars(block).values() if isinstance(value, np.ndarray)
     ]
@@ -202,7 +201,7 @@ def test_the_bytes_are_those_of_all_arrays():
 
 
 def test_a_still_game_costs_its_key_frames_and_a_few_bytes_a_step():
-    store, _ = filled(SMALL, 2, 128, key_every=64, chances=LAYOUTS["still"][1])
+    store, _ = filled(Stream(SMALL, 2, **LAYOUTS["still"][1]), 128, key_every=64)
     assert store.nbytes <= 2 * (2 * (SMALL.nbytes("planes") // SMALL.frames) + 128 * 13 + 1)
 
 
@@ -233,7 +232,7 @@ def test_a_delta_larger_than_a_key_frame_is_stored_as_one():
 
 @pytest.mark.parametrize("frames", [1, 3])
 def test_samples_are_uniform_over_all_pairs_that_have_their_frames(frames):
-    store, _ = filled(SMALL, 3, 40, capacity=20, key_every=8, chances={"new": 0.1})
+    store, _ = filled(Stream(SMALL, 3, new=0.1), 40, capacity=20, key_every=8)
     whole = {tuple(pair) for pair in everything(store, frames).T.tolist()}
     assert frames == 1 or len(whole) < 60
     games, times = store.sample(200 * len(whole), np.random.default_rng(0), frames)
@@ -244,7 +243,7 @@ def test_samples_are_uniform_over_all_pairs_that_have_their_frames(frames):
 
 
 def test_samples_follow_from_the_generator_and_can_be_looked_up():
-    store, seen = filled(SMALL, 3, 40, capacity=20)
+    store, seen = filled(Stream(SMALL, 3), 40, capacity=20)
     games, times = store.sample(64, np.random.default_rng(5))
     again = store.sample(64, np.random.default_rng(5))
     assert (games.dtype, games.shape, times.shape) == (np.int64, (64,), (64,))
@@ -421,7 +420,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("call", "error", "message"), REFUSED)
 def test_what_does_not_fit_a_store_is_refused(call, error, message):
-    store, _ = filled(SMALL, 2, 30, capacity=25, chances={"new": 0.0})
+    store, _ = filled(Stream(SMALL, 2, new=0.0), 30, capacity=25)
     with pytest.raises(error, match=message):
         call(store)
 
@@ -434,23 +433,13 @@ def test_stacks_of_whole_games_are_those_that_the_environment_shows(key_every):
     config = GameConfig(height=24, width=30, num_players=5, max_ticks=900)
     seats = ("metronome", "random", "novice", "turtle", "banker")
     game = VecGame(config, 3, seats=seats, frames=FRAMES)
-    layout = ObsLayout(height=24, width=30, num_players=5, frames=FRAMES)
-    store = FrameStore(layout, 3, key_every=key_every)
-    seen, ended, overflows = [], 0, 0
-    observations, is_new = game.reset(), np.ones(3, bool)
-    while ended < 9:
-        store.append(observations)
-        seen.append(observations.planes.copy())
-        assert ((observations.delta_count == NEW_GAME) == is_new).all()
-        overflows += int((observations.delta_count == NOT_LISTED).sum())
-        observations, *_, info = game.step()
-        is_new = info["was_reset"]
-        ended += int(info["ended"].sum())
-    assert overflows > 0
+    stream = SimpleNamespace(layout=game.layout, num_games=3, reset=game.reset, step=lambda: game.step()[0])
+    store, seen = filled(stream, 300, key_every=key_every)
+    assert game.state.episode.min() >= 3
     games, times = everything(store, FRAMES)
     assert len(games) == 3 * len(seen)
     stacks = store.planes(games, times)
-    assert (stacks == np.array(seen)[times, games]).all()
+    assert (stacks == seen[times, games]).all()
     assert (store.planes(games[[3, 0, 3]], times[[3, 0, 3]]) == stacks[[3, 0, 3]]).all()
     assert store.planes([], []).shape == (0, *stacks.shape[1:])
 
@@ -470,8 +459,7 @@ def test_a_game_that_is_put_into_a_position_begins_a_new_stack():
             store.append(game.step()[0])
         change()
         assert game.observations.delta_count[1] == NEW_GAME
-        t = store.append(game.observations)
-        boards = store.planes([1], [t])
+        boards = store.planes([1], [store.append(game.observations)])
         assert (boards[0, 0] == game.observations.planes[1, 0]).all()
         assert not boards[0, 1:].any()
 
