@@ -1,20 +1,24 @@
-"""Panels: what an agent observes, and what an advisor would do, while the game stays as it is."""
+"""Panels: what an agent observes and an advisor would do, in games that are played and those watched."""
 
 import base64
+import json
 
 import numpy as np
 import pytest
 
 import territorial
-from territorial.bots import Network, PythonBot
-from territorial.browser.panels import HOLDS, advice_of, agent_view
+from territorial import Recorder
+from territorial.bots import Network
+from territorial.browser.panels import ADVICE, AGENT_VIEW, HOLDS, Moments, advice_of, agent_view
 from territorial.constants import FRACTIONS
 from territorial.decode.numpy import Decoder
 from territorial.observation.action_encoding import action_owners, owner_of_target
 from territorial.observation.pair_columns import OWN, PAIRS
 from tests.bots.networks import TRAINED
+from tests.bots.support import python_bot
 from tests.episodes import advance, begun
 from tests.league.support import Takes
+from tests.replay.support import random_actions, recorded_game
 
 SEEN_CONFIG = territorial.GameConfig(height=40, width=56, num_players=5, max_ticks=1500)
 SEEN_SEAT = 3
@@ -70,15 +74,10 @@ NETWORK = TRAINED / "network.safetensors"
 SEAT = 2
 
 
-class Grabber(PythonBot):
-    """Attacks the owner with the largest front that it can."""
-
-    name = "grabber-1"
-    interval = 70
-
-    def decide(self, view):
-        fronts = np.where(view.legal, view.fronts, 0)
-        return np.where(fronts.any(1), fronts.argmax(1), -1), np.full(len(fronts), 300)
+def grab(view):
+    """Attack the owner with the largest front that there is."""
+    fronts = np.where(view.legal, view.fronts, 0)
+    return np.where(fronts.any(1), fronts.argmax(1), -1), np.full(len(fronts), 300)
 
 
 def game_with(player, *others):
@@ -102,18 +101,20 @@ def launches_and_advice(game, advise):
     return made, said
 
 
-@pytest.mark.parametrize("player", ["banker", "upstart-1", Grabber()])
-def test_a_bot_does_what_is_said_of_it(player):
+GRABBER = python_bot(grab, "grabber-1", 70)
+
+
+@pytest.mark.parametrize(
+    ("player", "asked", "least"),
+    [
+        *((bot, bot, 6) for bot in ("banker", "upstart-1", GRABBER)),
+        (Network(NETWORK, temperature=0), Network(NETWORK), 3),
+    ],
+)
+def test_a_player_does_what_is_said_of_it_and_a_network_what_is_likeliest(player, asked, least):
     game = game_with(player)
-    made, said = launches_and_advice(game, advice_of(player, game, SEAT, seed=1))
-    assert len(made) >= 6
-    assert said == made
-
-
-def test_a_network_does_what_is_said_to_be_likeliest():
-    game = game_with(Network(NETWORK, temperature=0))
-    made, said = launches_and_advice(game, advice_of(Network(NETWORK), game, SEAT, seed=1))
-    assert len(made) >= 3
+    made, said = launches_and_advice(game, advice_of(asked, game, SEAT, seed=1))
+    assert len(made) >= least
     assert said == made
 
 
@@ -172,3 +173,83 @@ def test_a_policy_that_tells_probabilities_is_asked_for_them():
         (owners[2], 0.125, FRACTIONS[7]),
         (owners[6], 0.125, FRACTIONS[7]),
     ]
+
+
+# ---- moments of a watched game -----------------------------------------------------------------------
+
+
+TEAMS = territorial.GameConfig(height=40, width=40, num_players=6, max_ticks=900, teams=3)
+TAUGHT = Network(TRAINED / "network.safetensors")
+PLAYERS = ("champion", "banker", "agent", TAUGHT, "settler", "besieger")
+
+
+@pytest.fixture(scope="module")
+def replay():
+    rng = np.random.default_rng(0)
+    return recorded_game(TEAMS, PLAYERS, seed=3, actions=lambda game: random_actions(game, rng, 0.1))[1]
+
+
+def test_each_seat_is_advised_by_its_own_player_and_an_agent_by_the_champion(replay):
+    look = Moments(lambda: replay, {TAUGHT.name: TAUGHT}).look
+    names = ["champion-1", "banker-1", "champion-1", TAUGHT.name, "settler-1", "besieger-1"]
+    for tick, (seat, name) in [(200, one) for one in enumerate(names, start=1)]:
+        found = look(tick, seat, ADVICE)
+        assert found == json.loads(json.dumps(found))
+        assert (found["name"], sum(option["part"] for option in found["options"])) == (name, pytest.approx(1))
+        assert (len(found["options"]) > 1) == (name in ("champion-1", TAUGHT.name))
+    assert Moments(lambda: replay).look(200, 4, ADVICE)["name"] == "champion-1"
+
+
+def test_a_forecast_is_of_the_likeliest_attack_while_all_others_hold(replay):
+    look, found = Moments(lambda: replay).look, 0
+    for tick in range(50, 400, 50):
+        game = replay.game(
+            tick,
+            seats=dict.fromkeys(range(1, 7), "external"),
+            players={TAUGHT.name: TAUGHT},
+        )
+        foreseen = look(tick, 1, ADVICE)["forecast"]
+        if foreseen is None:
+            continue
+        owner = foreseen["owner"]
+        taken = game.state.taken[0, 1, owner].copy()
+        game.play(0, [(tick, 1, owner, foreseen["fraction"])], tick + foreseen["ticks"])
+        assert game.state.taken[0, 1, owner] - taken == foreseen["cells"]
+        found += 1
+    assert found > 2
+
+
+def test_an_agent_sees_there_what_it_saw(replay):
+    game = replay.seek(300)
+    assert Moments(lambda: replay).look(300, 2, AGENT_VIEW) == agent_view(game, 2)(game)
+
+
+def test_a_game_that_is_still_played_shows_the_same(replay):
+    game = begun(territorial.VecGame(TEAMS, 1, seats=["champion", "settler"] * 3, observe=False), seeds=[7])
+    with Recorder(game) as recorder:
+        live = Moments(recorder.replay)
+        advance(game, 60)
+        at_200 = live.look(200, 1, ADVICE)
+        digest = game.digest(0)
+        whole = Moments(recorder.replay).look(200, 1, ADVICE)
+    assert (at_200, game.digest(0)) == (whole, digest)
+    assert at_200["options"]
+
+
+def test_who_has_nothing_to_decide_has_nothing_to_show_and_what_is_not_there_is_refused(replay):
+    look, deadly = Moments(lambda: replay).look, recorded_game(seed=3)[1]
+    end = deadly.seek(deadly.num_ticks).state
+    dead = int(end.alive[0, 1:].argmin()) + 1
+    assert not end.alive[0, dead]
+    last = (deadly.num_ticks - 1) // 10 * 10
+    assert end.death_tick[0, dead] <= last
+    for panel in (ADVICE, AGENT_VIEW):
+        assert Moments(lambda: deadly).look(last, dead, panel) is None
+        assert look(replay.num_ticks, 1, panel) is None  # the game is over
+    for tick, seat, message in (
+        (0, 0, "seat is 0; the game has the seats 1 to 6"),
+        (0, 7, "seat is 7"),
+        (10**6, 1, "tick is"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            look(tick, seat, ADVICE)

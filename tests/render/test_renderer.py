@@ -52,12 +52,12 @@ def test_standings_cut_off_what_does_not_fit():
         standings_panel(99, many, many, 1, names=["one"])
 
 
-def test_letters_are_large_where_all_seats_fit():
-    for seats, size, letters in ((32, 2, 20), (33, 1, 11)):
-        land = np.arange(1, seats + 1)
-        assert panel_size(768, seats) == size
-        panel = standings_panel(768, land, land, 1000, size=size)
-        assert contains(panel, "0.1%", INK, letters)  # the last of them
+@pytest.mark.parametrize(("seats", "size", "letters"), [(32, 2, 20), (33, 1, 11)])
+def test_letters_are_large_where_all_seats_fit(seats, size, letters):
+    land = np.arange(1, seats + 1)
+    assert panel_size(768, seats) == size
+    last = standings_panel(768, land, land, 1000, size=size)
+    assert contains(last, "0.1%", INK, letters)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])

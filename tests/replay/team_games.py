@@ -5,27 +5,22 @@ from functools import cache
 import numpy as np
 
 import territorial
-from territorial.bots import PythonBot
 from territorial.replay import Frame, LiveGame, Recorder, Replay
+from tests.bots.support import python_bot
 
 CONFIG = territorial.GameConfig(height=40, width=56, num_players=6, teams=3, max_ticks=1500)
 TEAMS = (1, 1, 2, 2, 3, 3)
 
 
-class Giver(PythonBot):
-    """Gives half to an ally at every third decision, and takes free land at others."""
-
-    name = "giver-1"
-    interval = 30
-
-    def decide(self, view):
-        gives = (view.ticks // self.interval % 3 == 0) & view.gifts.any(axis=1)
-        return np.where(gives, view.gifts.argmax(axis=1), 0), np.where(gives, 512, 128)
+def give(view):
+    """Give half to an ally at every third decision, and take free land at others."""
+    gives = (view.ticks // 30 % 3 == 0) & view.gifts.any(axis=1)
+    return np.where(gives, view.gifts.argmax(axis=1), 0), np.where(gives, 512, 128)
 
 
 def begin(config: territorial.GameConfig = CONFIG, seed: int = 5) -> territorial.VecGame:
     """Return a game at its first tick: of each two seats one gives."""
-    giver = Giver()
+    giver = python_bot(give, "giver-1", 30)
     seats = [giver if seat % 2 else "metronome" for seat in range(config.num_players)]
     game = territorial.VecGame(config, 1, seats=seats, autoreset="disabled", observe=False)
     game.reset(seeds=[seed])

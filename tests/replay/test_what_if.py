@@ -75,13 +75,13 @@ def test_results_are_the_same_on_any_number_of_processes(replay):
     assert (one.games, one.agents) == (70, "champion-1")
 
 
-def test_agents_are_continued_by_a_player(with_agents):
-    for agents in ("champion-1", "turtle-1", OWN[1]):
-        found = what_if(
-            with_agents, 60, {"hold": {1: None}}, games=4, agents=agents, players=PLAYERS, processes=1
-        )
-        assert found.agents == getattr(agents, "name", agents)
-        assert found.agents in found.text(1)
+@pytest.mark.parametrize("agents", ["champion-1", "turtle-1", OWN[1]])
+def test_agents_are_continued_by_a_player(with_agents, agents):
+    found = what_if(
+        with_agents, 60, {"hold": {1: None}}, games=4, agents=agents, players=PLAYERS, processes=1
+    )
+    assert found.agents == getattr(agents, "name", agents)
+    assert found.agents in found.text(1)
 
 
 def test_an_interrupt_keeps_the_games_that_all_decisions_have(replay, monkeypatch):
@@ -142,8 +142,7 @@ def test_chances_are_those_of_endings_from_moments_spread_over_the_game(replay):
         np.testing.assert_allclose(places, own.mean(0))
         np.testing.assert_allclose(wins, (own == 1).mean(0))
     assert (found.places[0] != found.places[-1]).any()
-    two = chances(replay, moments=5, games=6, players=PLAYERS, processes=2)
-    assert two.to_dict() == found.to_dict()
+    assert chances(replay, moments=5, games=6, players=PLAYERS, processes=2).to_dict() == found.to_dict()
     assert (found.games, found.agents) == (6, "champion-1")
     with pytest.raises(ValueError, match="seat 5 was played by 'chancy-1'"):
         chances(replay, moments=2, games=2)
