@@ -47,7 +47,7 @@ FAST = 160
 """Ticks a second, eight times the usual pace."""
 FIRST = """const look = () => {
     if (typeof page === "undefined" || !page.painter) requestAnimationFrame(look);
-    else requestAnimationFrame((shown) => { window.firstPicture = shown / 1000; }); // it has been drawn by then
+    else requestAnimationFrame((shown) => { window.firstPicture = shown / 1000; }); // drawn by then
 };
 requestAnimationFrame(look);"""
 PICTURES = f"""async () => {{
