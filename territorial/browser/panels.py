@@ -179,9 +179,10 @@ def _named(columns: Any, numbers: Any) -> list[tuple[str, Any]]:
     return [(column.name, number) for column, number in zip(columns, rounded, strict=True)]
 
 
-def plane_names(*, has_teams: bool) -> list[str]:
+def plane_names(*, has_teams: bool) -> tuple[str, ...]:
     """Return the semantic planes of one frame, as docs/observation.md has them under "Other forms"."""
-    return ["own", "free", "others", "blocked", *["allies"] * has_teams, "troops a cell", "attacked"]
+    allies = ("allies",) if has_teams else ()
+    return ("own", "free", "others", "blocked", *allies, "troops a cell", "attacked")
 
 
 def _planes(game: VecGame, seat: int) -> dict[str, Any]:

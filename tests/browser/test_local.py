@@ -163,6 +163,7 @@ def test_an_agent_sees_in_the_page_what_it_sees_here(opened, seed):
         for view in (found, wanted)
     )
     assert np.abs(levels - expected).max() <= 1  # halves are rounded up there, and to even numbers here
+    wanted["planes"]["names"] = list(wanted["planes"]["names"])
     assert found == wanted
     press(tab, "o", until="element('agent_view').hidden")
 
