@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 import torch
 
-import territorial
 from benchmarks import harness
+from territorial import GameConfig
 from territorial.decode.numpy import Decoder as NumpyDecoder
 from territorial.decode.torch import Decoder
-from territorial.observation.layout import BORDERS, PLAYERS, ObsLayout, index
+from territorial.observation.layout import ObsLayout
+from tests.decode.support import arguments, config_of
 
 DEVICE = "cuda"
 FULL = ObsLayout(height=256, width=256, num_players=32, frames=4)
@@ -60,50 +61,6 @@ def main(argv: list[str] | None = None) -> int:
     return int(bool(wrong))
 
 
-# ---- observations --------------------------------------------------------------------------------
-
-
-def config_of(layout: ObsLayout) -> territorial.GameConfig:
-    return territorial.GameConfig(
-        height=layout.height, width=layout.width, num_players=layout.num_players, map="open"
-    )
-
-
-def arguments(layout: ObsLayout, agents: int, seed: int = 0) -> dict[str, Arrays]:
-    """Return the arguments of every method: regions, of which a hundredth of the cells changes a frame."""
-    rng = np.random.default_rng(seed)
-    num_games = max(1, agents // layout.num_players)
-    side = 16
-    shape = (num_games, -(-layout.height // side), -(-layout.width // side))
-    regions = rng.integers(0, layout.num_players + 2, shape)
-    newest = np.kron(regions, np.ones((1, side, side), int))[:, : layout.height, : layout.width]
-    frames = [newest]
-    for _ in range(layout.frames - 1):
-        specks = rng.integers(0, layout.num_players + 2, newest.shape)
-        frames.append(np.where(rng.random(newest.shape) < 0.01, specks, frames[-1]))
-    boards = np.stack(frames, axis=1).astype(np.uint8)
-    bits = [np.packbits(boards >> b & 1, axis=-1, bitorder="little") for b in range(layout.num_planes)]
-    planes = np.stack(bits, axis=2)
-    planes[:, 1:] ^= planes[:, :-1].copy()
-    tables = {
-        name: rng.random((num_games, *layout.shape(name)), np.float32) for name in ("players", "borders")
-    }
-    tables["players"][..., index(PLAYERS, "density")] *= 200
-    tables["borders"][:, index(BORDERS, "pool")] = rng.random(tables["borders"][:, 0].shape) < 0.1
-    globals_ = rng.random((num_games, *layout.shape("globals")), np.float32)
-    masks = rng.integers(0, 256, (num_games, *layout.shape("masks"))).astype(np.uint8)
-    seats = rng.integers(1, layout.num_players + 1, agents)
-    games = rng.integers(0, num_games, agents)
-    return {
-        "owners": (planes, seats, games),
-        "onehot": (planes, seats, games),
-        "semantic": (planes, seats, tables["players"], tables["borders"], games),
-        "pooled": (planes, seats, tables["players"], tables["borders"], games),
-        "features": (tables["players"], tables["borders"], globals_, seats, games),
-        "action_mask": (masks, seats, games),
-    }
-
-
 def on_device(arrays: Arrays) -> Arrays:
     return tuple(torch.from_numpy(array).to(DEVICE) for array in arrays)
 
@@ -113,7 +70,8 @@ def on_device(arrays: Arrays) -> Arrays:
 
 def check(layout: ObsLayout) -> Iterator[dict[str, Any]]:
     """Yield how every form of every method compares with the decoder for numpy."""
-    config, given = config_of(layout), arguments(layout, agents=20)
+    config = config_of(layout)
+    given = arguments(layout, config, num_entries=20)
     right = NumpyDecoder(layout, config)
     for method in METHODS:
         expected = torch.from_numpy(getattr(right, method)(*given[method]))
@@ -130,7 +88,7 @@ def check(layout: ObsLayout) -> Iterator[dict[str, Any]]:
 
 
 def forms(
-    layout: ObsLayout, config: territorial.GameConfig | None, method: str
+    layout: ObsLayout, config: GameConfig | None, method: str
 ) -> Iterator[tuple[str, Callable[..., Any]]]:
     """Yield the names of the forms of a method, and what to call."""
     eager = getattr(Decoder(layout, config), method)
@@ -185,7 +143,7 @@ def milliseconds(call: Callable[[], Any]) -> float:
 
 def time_onehot(agents: int) -> Iterator[dict[str, Any]]:
     """Yield the speed of every form and type, and that of a memset of the same memory."""
-    given = on_device(arguments(FULL, agents)["onehot"])
+    given = on_device(arguments(FULL, config_of(FULL), num_entries=agents)["onehot"])
     for dtype in ("bfloat16", "float32", "uint8"):
         kind = getattr(torch, dtype)
         channels = FULL.frames * (FULL.num_players + 1)
