@@ -7,12 +7,14 @@ import importlib.util
 import json
 import os
 import sys
+import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from territorial.cli.machine import provenance
 from territorial.files.atomic import write_file
+from territorial.memory.measure import measure
 
 if TYPE_CHECKING:  # only `benchmarks/timed` needs it
     from pytest_benchmark.fixture import BenchmarkFixture
@@ -77,6 +79,27 @@ def note_rate(benchmark: BenchmarkFixture, count: float, unit: str, goal: float 
     if benchmark.stats is not None:
         rate = count / benchmark.stats.stats.median
         benchmark.extra_info["rate"] = f"{rate:,.{0 if rate >= 100 else 2}f} {unit}"
+
+
+class Peak:
+    """The most that this process and all that it started take together while the block runs."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+
+    def __enter__(self) -> Peak:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        while not self._over.wait(0.1):
+            self.total = max(self.total, measure().total)
 
 
 def processor_seconds(pids: Iterable[int]) -> dict[int, float]:

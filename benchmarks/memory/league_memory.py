@@ -16,8 +16,6 @@ Ray with RLlib and torch (the extra ``rllib``) on Linux. The exit code is 1 if a
 a runner of 300 snapshots has over MOST_OF_SNAPSHOTS more for itself.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import gc
@@ -27,7 +25,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -121,27 +118,6 @@ ON_PAIRS = "on-pairs"
 # ---- measuring ---------------------------------------------------------------------------------------
 
 
-class Peak:
-    """The most that this process and all that it started take together while the block runs."""
-
-    def __init__(self) -> None:
-        self.total = 0
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._look, daemon=True)
-
-    def __enter__(self) -> Peak:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
-
-    def _look(self) -> None:
-        while not self._over.wait(0.1):
-            self.total = max(self.total, measure().total)
-
-
 def settled() -> Memory:
     """Return what this process and all that it started take, after all of them have had time to settle."""
     gc.collect()
@@ -206,7 +182,7 @@ def packed(case: PackedCase) -> dict[str, Any]:
         open_all(algorithm, league.names)
         opened, peaks = settled().total, []
         for _ in range(case.iterations):
-            with Peak() as peak:
+            with harness.Peak() as peak:
                 algorithm.train()
             peaks.append(peak.total)
         sizes = {"built": built, "opened": opened, "peak": max(peaks)}

@@ -21,7 +21,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import warnings
 from dataclasses import dataclass
@@ -202,22 +201,11 @@ def seconds_of(work: dict[str, list[int]]) -> dict[str, float]:
 
 def trained_with_memory(algorithm: Any) -> dict[str, Any]:
     """Return the memory of all processes when built, and the most in three iterations."""
-    built, is_over, totals = measure().total, threading.Event(), [0]
-
-    def watch() -> None:
-        while not is_over.wait(0.2):
-            totals.append(measure().total)
-
-    watching = threading.Thread(target=watch)
-    watching.start()
-    try:
-        with MemoryGuard(MOST_MEMORY):
-            for _ in range(3):
-                algorithm.train()
-    finally:
-        is_over.set()
-        watching.join()
-    return {"built": built, "peak": max(totals)}
+    built = measure().total
+    with MemoryGuard(MOST_MEMORY), harness.Peak() as peak:
+        for _ in range(3):
+            algorithm.train()
+    return {"built": built, "peak": peak.total}
 
 
 # ---- the tables --------------------------------------------------------------------------------------
