@@ -14,8 +14,6 @@ as some places have one fault and others eleven. Two states of the suite are com
 survive the later one: those that the earlier suite finds are what was lost.
 """
 
-from __future__ import annotations
-
 import ast
 import random
 from argparse import ArgumentParser, Namespace

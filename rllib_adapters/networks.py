@@ -1,7 +1,5 @@
 """The networks that leagues are trained with: module, form of observations, frames and activations."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module

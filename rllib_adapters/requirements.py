@@ -1,7 +1,5 @@
 """Checks that PyTorch and a tested Ray are installed, without importing them."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import os
 import re

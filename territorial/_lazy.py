@@ -1,7 +1,5 @@
 """Names of a package whose modules are imported when the names are first asked for."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Collection, Mapping
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Who plays which agent of an environment, drawn for every episode."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple

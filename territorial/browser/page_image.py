@@ -5,8 +5,6 @@ The library ``web.wasm`` has the kernels of the engine. They are given the same 
 it to ``BASE`` of the library's memory and calls the kernels with the words in it.
 """
 
-from __future__ import annotations
-
 import json
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence

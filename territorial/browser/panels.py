@@ -1,7 +1,5 @@
 """Panels of the pages, advice and agent view: of a game that is played, and of one that is watched."""
 
-from __future__ import annotations
-
 import base64
 import threading
 from collections.abc import Callable, Iterable, Mapping

@@ -3,8 +3,6 @@
 Seeds are text there, as JavaScript's numbers are exact to 2**53 alone.
 """
 
-from __future__ import annotations
-
 import base64
 import zlib
 from collections.abc import Mapping, Sequence

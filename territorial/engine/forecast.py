@@ -1,7 +1,5 @@
 """``Forecasts``: what launches would come to if all others held."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any

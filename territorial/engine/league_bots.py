@@ -1,7 +1,5 @@
 """Bots of this game as leagues name them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 
