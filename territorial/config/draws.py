@@ -1,6 +1,6 @@
 """The counter RNG of docs/rules.md for arrays, in numpy.
 
-``territorial.game.formulas.draw`` is the same for kernels.
+``territorial.game.formulas.draw`` is the same for kernels, which compile ``mix``.
 """
 
 import numpy as np
@@ -10,7 +10,10 @@ Words = npt.NDArray[np.uint64]
 
 
 def mix(z: Words) -> Words:
-    """Return the mixed words of an array with at least one dimension (numpy warns on scalars)."""
+    """Return the SplitMix64 finaliser of ``z`` + the golden gamma (Steele, Lea, Flood 2014).
+
+    Of an array with at least one dimension: numpy warns on scalars.
+    """
     z = z + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

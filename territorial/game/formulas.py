@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from territorial.config import GameConfig, Params
+from territorial.config.draws import mix as mix_words
 from territorial.constants import FRACTION_UNIT
 from territorial.jit.decorators import formula, int64, njit, quotient
 
@@ -91,13 +92,8 @@ def amount_sent(wanted: Any, least: Any, troops: Any, params: Params | GameConfi
 # ---- the counter RNG: a number is a pure function of (seed, stream, tick, index) -------------------
 
 
-@formula
-def mix(z: Any) -> Any:
-    """Return the SplitMix64 finaliser of ``z`` + the golden gamma (Steele, Lea, Flood 2014), uint64."""
-    z = z + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+mix = formula(mix_words)
+"""The mixed word of one: kernels compile what numpy computes for arrays."""
 
 
 @formula
