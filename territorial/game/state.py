@@ -244,8 +244,6 @@ PAID_NEUTRAL, PAID_ATTACK = LEDGER["paid_neutral"], LEDGER["paid_attack"]
 KILLED, CANCELLED = LEDGER["killed"], LEDGER["cancelled"]
 CAPPED, DESTROYED = LEDGER["capped"], LEDGER["destroyed"]
 RECEIVED, DONATED = LEDGER["received"], LEDGER["donated"]
-GAINS = (INTEREST, INCOME, RECEIVED)
-"""The entries of the ledger that are gains; the others are losses."""
 
 
 # ---- what follows from the table -------------------------------------------------------------------

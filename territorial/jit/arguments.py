@@ -15,7 +15,6 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 Arguments = TypeVar("Arguments", bound=tuple[Any, ...])
-Signature = tuple[int | str, ...]
 
 KINDS = ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
 SIZES = tuple(np.dtype(kind).itemsize for kind in KINDS)

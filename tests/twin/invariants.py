@@ -8,7 +8,7 @@ import numpy.typing as npt
 from territorial.config import GameConfig
 from territorial.constants import BLOCKED
 from territorial.engine.vec_game import VecGame
-from territorial.game.state import DONATED, GAINS, RECEIVED
+from territorial.game.state import DONATED, INCOME, INTEREST, RECEIVED
 from territorial.typing import Ints
 from tests.twin.formulas import largest_need, launch_need
 
@@ -44,7 +44,7 @@ def troops_balance(game: VecGame, k: int) -> str:
     That is: of games begun in the usual way, with the config's starting troops.
     """
     ledger, state = game.blocks.ledger[k], game.state
-    gains = ledger[list(GAINS)].sum(axis=0)
+    gains = ledger[[INTEREST, INCOME, RECEIVED]].sum(axis=0)
     losses = ledger.sum(axis=0) - gains
     start = np.full(ledger.shape[1], game.config.starting_troops)
     start[0] = 0
