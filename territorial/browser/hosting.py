@@ -28,7 +28,7 @@ from territorial.config.land_mask import LandMask
 from territorial.config.map_names import ALL_MAPS
 from territorial.config.validation import one_of, whole_number
 from territorial.constants import LARGEST_SEED
-from territorial.engine.seats import AGENT, LINEUPS, CustomBot, Seat, shown_names
+from territorial.engine.seats import AGENT, DRIVEN, LINEUPS, CustomBot, Seat, shown_names
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.players import ActingPolicy, Player, in_games, is_acting
 from territorial.evaluation.schedule import CHAMPION, DEFAULT_FIELD, USUAL_SEATS, dealt
@@ -36,7 +36,6 @@ from territorial.files import atomic
 from territorial.replay import Recorder, Replay
 from territorial.replay.file_format import MAGIC
 from territorial.replay.recorded import SUFFIX, checked_names
-from territorial.replay.replay import DRIVEN
 
 DEFAULT_PACE = 20
 DEFAULT_LEVEL = "easy"

@@ -12,7 +12,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from territorial.bots.network_bot import Network
 from territorial.engine import step
@@ -22,13 +21,13 @@ from territorial.game.state import FIELDS, Position, allocate_positions, view
 from territorial.jit.arguments import BoundArguments, take_apart
 from territorial.jit.decorators import ZERO
 from territorial.jit.library import FOLDER, TABLE, digest_of
+from territorial.typing import Array
 
 BASE = 2**22
 """Where the image begins: the library has its stack and constants below."""
 LINE = 64
 """Bytes: every array begins at a line of the cache."""
 LIBRARY = FOLDER / "web.wasm"
-Array = npt.NDArray[Any]
 
 
 class _Memory:

@@ -18,7 +18,7 @@ from territorial.config import GameConfig
 from territorial.constants import FRACTIONS, NUM_FRACTIONS
 from territorial.decode.numpy import Decoder
 from territorial.engine.forecast import saved_without_players
-from territorial.engine.seats import CustomBot, Seat
+from territorial.engine.seats import DRIVEN, CustomBot, Seat
 from territorial.engine.vec_game import VecGame, new_copy
 from territorial.evaluation.players import ActingPolicy, StochasticPolicy, in_games
 from territorial.evaluation.schedule import CHAMPION
@@ -31,7 +31,7 @@ from territorial.observation.action_encoding import (
 from territorial.observation.action_encoding import NO_TARGET as HOLDS
 from territorial.observation.pair_columns import OWN, UNIT, pair_columns
 from territorial.replay import Replay
-from territorial.replay.replay import DRIVEN, player_of
+from territorial.replay.replay import player_of
 
 LOGIT_UNIT = TEMPERATURE_UNIT * POWERS_UNIT // LOGIT_PARTS
 """Of the logits of a network: at temperature 1, what has one that is higher by this is twice as likely."""

@@ -17,14 +17,14 @@ from territorial.browser.panels import columns_shown
 from territorial.config import GameConfig, interest_rates
 from territorial.config.map_names import ALL_MAPS, Terrain
 from territorial.constants import OBS_VERSION, __version__
-from territorial.engine.seats import FIRST_CUSTOM_CODE, SEAT_NAMES, Seat, starting_troops
+from territorial.engine.seats import DRIVEN, FIRST_CUSTOM_CODE, SEAT_NAMES, Seat, starting_troops
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.schedule import CHAMPION
 from territorial.game.state import view
 from territorial.maps.bank import ground_of
 from territorial.replay import Replay
 from territorial.replay.file_format import unpack
-from territorial.replay.replay import DRIVEN, play_to_tick, player_of
+from territorial.replay.replay import play_to_tick, player_of
 
 
 def playable(

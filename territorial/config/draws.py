@@ -4,9 +4,8 @@
 """
 
 import numpy as np
-import numpy.typing as npt
 
-Words = npt.NDArray[np.uint64]
+from territorial.typing import Words
 
 
 def mix(z: Words) -> Words:

@@ -40,11 +40,12 @@ FIRST_PYTHON_CODE = len(SEAT_NAMES)
 """The first seat code of a bot in Python; they end before FIRST_CUSTOM_CODE."""
 FIRST_CUSTOM_CODE = 1 << 16
 """The first seat code of a custom bot that compiled code plays; those of bots in Python lie below."""
+DRIVEN = (AGENT, EXTERNAL)
+"""Players that are driven from outside."""
 
 _CODES = {name: code for code, name in enumerate(SEAT_NAMES)}
 _CODES |= {alias: _CODES[name] for alias, name in bots.ALIASES.items()}
-_DRIVEN = (AGENT, EXTERNAL)
-_CHOICES = (AGENT, EXTERNAL, *bots.UNVERSIONED_NAMES)
+_CHOICES = (*DRIVEN, *bots.UNVERSIONED_NAMES)
 _WANTED = f"it must be one of {', '.join(_CHOICES)}, or style:FILE or net:FILE for the file of a bot"
 
 
@@ -211,7 +212,7 @@ def _start(seat: Seat) -> float:
     """Return the starting troops of a seat with handicaps, in per cent."""
     if isinstance(seat, CompiledBot):
         return seat.start
-    is_bot = isinstance(seat, str) and seat in _CODES and seat not in _DRIVEN
+    is_bot = isinstance(seat, str) and seat in _CODES and seat not in DRIVEN
     return bots.make(str(seat)).style.start if is_bot else ALL
 
 

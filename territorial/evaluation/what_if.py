@@ -18,7 +18,7 @@ from territorial.config import GameConfig
 from territorial.config.validation import one_of, whole_number
 from territorial.constants import FRACTION_UNIT
 from territorial.engine.saved_game import SavedGame
-from territorial.engine.seats import EXTERNAL, Seat, name_of
+from territorial.engine.seats import DRIVEN, EXTERNAL, Seat, name_of
 from territorial.engine.vec_game import VecGame
 from territorial.evaluation.intervals import Estimate, mean_of, wilson
 from territorial.evaluation.places import known_places
@@ -28,7 +28,7 @@ from territorial.evaluation.workers import Play, Processes
 from territorial.game.scratch import LAUNCH_FRACTION, LAUNCH_SEAT
 from territorial.game.state import SEATING, State, view
 from territorial.replay import Replay
-from territorial.replay.replay import DRIVEN, check_alive, check_known, future_of, play_to_tick
+from territorial.replay.replay import check_alive, check_known, future_of, play_to_tick
 from territorial.typing import Array, Floats, Ints
 
 Choice = tuple[int, int] | Seat | None

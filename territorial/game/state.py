@@ -30,7 +30,7 @@ from territorial.game.board import (
 )
 from territorial.jit.decorators import ZERO, njit
 from territorial.jit.simd import EIGHT
-from territorial.typing import Ints
+from territorial.typing import Ints, Words
 
 MOST_IN_A_POOL = 2**53
 """Most troops that a pool of a saved game may hold: 250 of them are still a whole number of 64 bits."""
@@ -62,8 +62,6 @@ class Field:
     unit: str
     meaning: str
 
-
-Words = npt.NDArray[np.uint64]
 
 Seed = Annotated[Words, FieldBlock("seed", ())]
 Clock = Annotated[Ints, FieldBlock("clock", ())]

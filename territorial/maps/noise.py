@@ -8,8 +8,9 @@ stay far below its limit (bounds in the comments); only the random words, uint64
 import numpy as np
 import numpy.typing as npt
 
-from territorial.config.draws import Words, random_words
+from territorial.config.draws import random_words
 from territorial.constants import STREAM_MAP_GENERATOR
+from territorial.typing import Words
 
 NOISE_UNIT = 1 << 16
 """Noise lies in 0 .. NOISE_UNIT - 1."""

@@ -14,7 +14,7 @@ from territorial.config.map_mix import MapMix
 from territorial.config.validation import whole_number
 from territorial.constants import LARGEST_SEED, NEUTRAL, STREAM_FUTURE
 from territorial.engine.saved_game import SavedGame
-from territorial.engine.seats import AGENT, EXTERNAL, SEAT_NAMES, Seat
+from territorial.engine.seats import DRIVEN, EXTERNAL, SEAT_NAMES, Seat
 from territorial.engine.vec_game import MAX_GAMES, VecGame
 from territorial.files.bounded import differences
 from territorial.game.formulas import are_allies, draw
@@ -30,8 +30,6 @@ SNAPSHOT_EVERY = 256
 """Ticks between two positions that a Player keeps, at least."""
 SNAPSHOT_BYTES = 2**28
 """Memory that the positions of one Player may take."""
-DRIVEN = (AGENT, EXTERNAL)
-"""Players that are driven from outside."""
 WITHOUT_RULES = ("map_seed", "num_maps", *LEFT_OUT)
 """Fields of configs that say nothing of rules where the map is given."""
 

@@ -8,9 +8,9 @@ import pytest
 
 from territorial import Recorder, Replay
 from territorial.bots import PythonBot, make
-from territorial.engine.seats import AGENT, EXTERNAL
+from territorial.engine.seats import AGENT, DRIVEN, EXTERNAL
 from territorial.replay import ReplayError
-from territorial.replay.replay import DRIVEN, Repeat
+from territorial.replay.replay import Repeat
 from tests.replay.support import BOTS, random_actions, random_setting, recorded_game
 
 
