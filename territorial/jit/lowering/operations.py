@@ -1,11 +1,12 @@
-"""Gives a Python function machine code of its own in kernels."""
+"""``machine_code``: gives a Python function machine code of its own in kernels; and what that works on."""
 
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, NamedTuple, TypeVar
 
 import numba
-from numba.extending import lower_builtin, type_callable
+from llvmlite import ir
+from numba.extending import lower_builtin, models, register_model, type_callable
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -18,6 +19,32 @@ class Memory(NamedTuple):
 
     kind: Any
     first: Any
+
+
+class Vector(numba.types.Type):
+    """A numba type of several numbers that lie in one register; ``vector`` is LLVM's type of them."""
+
+    def __init__(self, name: str, vector: Any) -> None:
+        self.vector = vector
+        super().__init__(name=name)
+
+
+@register_model(Vector)
+class _VectorModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, of_type: Any) -> None:
+        super().__init__(manager, of_type, of_type.vector)
+
+
+def same(vector: Any, value: int) -> Any:
+    """Return a constant of LLVM's type ``vector``, all entries of which are ``value``."""
+    return ir.Constant(vector, [ir.Constant(vector.element, value)] * vector.count)
+
+
+def spread(builder: Any, entry: Any, vector: Any) -> Any:
+    """Return a vector of LLVM's type ``vector`` with ``entry`` in each place."""
+    number, none = ir.IntType(32), ir.Constant(vector, ir.Undefined)
+    first = builder.insert_element(none, entry, ir.Constant(number, 0))
+    return builder.shuffle_vector(first, none, same(ir.VectorType(number, vector.count), 0))
 
 
 def machine_code(function: Any, result: Any, *kinds: Any) -> Callable[[F], F]:

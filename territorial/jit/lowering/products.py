@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import numba
 from llvmlite import ir
-from numba.extending import lower_builtin, models, register_model, type_callable
+from numba.extending import lower_builtin, type_callable
 
-from territorial.jit.lowering.operations import Memory, machine_code
+from territorial.jit.lowering.operations import Memory, Vector, machine_code, same, spread
 from territorial.jit.lowering.simd import fetch_line
 from territorial.jit.products import (
     FLOAT_BYTES,
@@ -40,33 +40,7 @@ SUMS, PRODUCTS, HALVES = (
 )
 FLOAT = ir.FloatType()
 FLOATS = ir.VectorType(FLOAT, SIXTEEN)
-
-
-class SixteenSums(numba.types.Type):
-    """The numba type of sixteen sums."""
-
-    def __init__(self) -> None:
-        super().__init__(name="SixteenSums")
-
-
-SIXTEEN_SUMS = SixteenSums()
-
-
-@register_model(SixteenSums)
-class _SixteenSumsModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, of_type: Any) -> None:
-        super().__init__(manager, of_type, SUMS)
-
-
-def _same(value: int) -> Any:
-    return ir.Constant(SUMS, [ir.Constant(NUMBER, value)] * SIXTEEN)
-
-
-def _spread(builder: Any, number: Any, kind: Any = SUMS) -> Any:
-    """Return ``number`` sixteen times."""
-    none = ir.Constant(kind, ir.Undefined)
-    first = builder.insert_element(none, number, ir.Constant(NUMBER, 0))
-    return builder.shuffle_vector(first, none, _same(0))
+SIXTEEN_SUMS = Vector("SixteenSums", SUMS)
 
 
 def loaded(builder: Any, address: Any, kind: Any, align: int) -> Any:
@@ -128,7 +102,7 @@ def _halves_at(builder: Any, address: Any) -> Any:
 
 @machine_code(zeros, SIXTEEN_SUMS)
 def _zeros(_builder: Any) -> Any:
-    return _same(0)
+    return same(SUMS, 0)
 
 
 @machine_code(added, SIXTEEN_SUMS, SIXTEEN_SUMS, SIXTEEN_SUMS)
@@ -144,9 +118,9 @@ def _larger(builder: Any, sums: Any, others: Any) -> Any:
 @machine_code(parts_of, SIXTEEN_SUMS, SIXTEEN_SUMS, INT64, INT64)
 def _parts_of(builder: Any, sums: Any, number: Any, bits: Any) -> Any:
     wide = ir.VectorType(ir.IntType(64), SIXTEEN)
-    factor = builder.sext(_spread(builder, builder.trunc(number, NUMBER)), wide)
+    factor = builder.sext(spread(builder, builder.trunc(number, NUMBER), SUMS), wide)
     products = builder.mul(builder.sext(sums, wide), factor)
-    return builder.trunc(builder.ashr(products, _spread(builder, bits, wide)), SUMS)
+    return builder.trunc(builder.ashr(products, spread(builder, bits, wide)), SUMS)
 
 
 @machine_code(half_at, INT64, INT64)
@@ -168,12 +142,12 @@ def _number_at(builder: Any, address: Any) -> Any:
 def _rounded(builder: Any, sums: Any, shift: Any) -> Any:
     bits, one = builder.trunc(shift, NUMBER), ir.Constant(NUMBER, 1)
     half = builder.shl(one, builder.sub(bits, one))
-    return builder.ashr(builder.add(sums, _spread(builder, half)), _spread(builder, bits))
+    return builder.ashr(builder.add(sums, spread(builder, half, SUMS)), spread(builder, bits, SUMS))
 
 
 @machine_code(put_between, VOID, INT64, SIXTEEN_SUMS, INT64, INT64)
 def _put_between(builder: Any, address: Any, sums: Any, least: Any, most: Any) -> None:
-    low, high = (_spread(builder, builder.trunc(bound, NUMBER)) for bound in (least, most))
+    low, high = (spread(builder, builder.trunc(bound, NUMBER), SUMS) for bound in (least, most))
     raised = builder.select(builder.icmp_signed(">", sums, low), sums, low)
     lowered = builder.select(builder.icmp_signed("<", raised, high), raised, high)
     halves = builder.trunc(lowered, ir.VectorType(HALF, SIXTEEN))
@@ -277,7 +251,7 @@ def _read_weights(builder: Any, place: Any) -> Any:
 def _read_pair(builder: Any, place: Any) -> Any:
     """Return the two inputs at ``place``, sixteen times."""
     number = builder.load(builder.bitcast(place, NUMBER.as_pointer()), align=2)
-    return _widened(builder, builder.bitcast(_spread(builder, number), HALVES))
+    return _widened(builder, builder.bitcast(spread(builder, number, SUMS), HALVES))
 
 
 def _with_products(builder: Any, sums: Any, weights: Any, inputs: Any) -> Any:
@@ -289,7 +263,7 @@ def _with_products(builder: Any, sums: Any, weights: Any, inputs: Any) -> Any:
 def _read_input(builder: Any, place: Any) -> Any:
     """Return the float32 at ``place``, sixteen times."""
     number = builder.load(builder.bitcast(place, FLOAT.as_pointer()), align=FLOAT_BYTES)
-    return _spread(builder, number, FLOATS)
+    return spread(builder, number, FLOATS)
 
 
 def _read_float_weights(builder: Any, place: Any) -> Any:

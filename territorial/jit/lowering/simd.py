@@ -6,9 +6,9 @@ from typing import Any
 import numba
 from llvmlite import ir
 from numba.core import cgutils
-from numba.extending import lower_builtin, models, register_model, type_callable
+from numba.extending import lower_builtin, type_callable
 
-from territorial.jit.lowering.operations import ENTRY, Memory, machine_code
+from territorial.jit.lowering.operations import ENTRY, Memory, Vector, machine_code, same, spread
 from territorial.jit.simd import (
     EIGHT,
     at,
@@ -26,34 +26,7 @@ from territorial.jit.simd import (
 
 WORD = ir.IntType(64)
 VECTOR = ir.VectorType(WORD, EIGHT)
-
-
-class EightWords(numba.types.Type):
-    """The numba type of eight words."""
-
-    def __init__(self) -> None:
-        super().__init__(name="EightWords")
-
-
-EIGHT_WORDS = EightWords()
-
-
-@register_model(EightWords)
-class _EightWordsModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, of_type: Any) -> None:
-        super().__init__(manager, of_type, VECTOR)
-
-
-def _same(value: int) -> Any:
-    return ir.Constant(VECTOR, [ir.Constant(WORD, value)] * EIGHT)
-
-
-def _spread(builder: Any, word: Any) -> Any:
-    """Return ``word`` eight times."""
-    none = ir.Constant(VECTOR, ir.Undefined)
-    first = builder.insert_element(none, word, ir.Constant(ir.IntType(32), 0))
-    places = ir.Constant(ir.VectorType(ir.IntType(32), EIGHT), [ir.Constant(ir.IntType(32), 0)] * EIGHT)
-    return builder.shuffle_vector(first, none, places)
+EIGHT_WORDS = Vector("EightWords", VECTOR)
 
 
 def _operation(operation: Any, name: str, others: tuple[Any, ...]) -> None:
@@ -62,7 +35,7 @@ def _operation(operation: Any, name: str, others: tuple[Any, ...]) -> None:
     @type_callable(operation)
     def of_types(_context: Any) -> Any:
         def result(a: Any, b: Any) -> Any:
-            return EIGHT_WORDS if isinstance(a, EightWords) and b in others else None
+            return EIGHT_WORDS if a == EIGHT_WORDS and b in others else None
 
         return result
 
@@ -71,7 +44,7 @@ def _operation(operation: Any, name: str, others: tuple[Any, ...]) -> None:
         @lower_builtin(operation, EIGHT_WORDS, other)
         def generate(_context: Any, builder: Any, signature: Any, args: Any) -> Any:
             is_word = signature.args[1] != EIGHT_WORDS
-            second = _spread(builder, args[1]) if is_word else args[1]
+            second = spread(builder, args[1], VECTOR) if is_word else args[1]
             return getattr(builder, name)(args[0], second)
 
 
@@ -88,7 +61,7 @@ for _operator, _instruction in ((operator.lshift, "shl"), (operator.rshift, "lsh
 
 @type_callable(operator.invert)
 def _type_of_invert(_context: Any) -> Any:
-    return lambda a: EIGHT_WORDS if isinstance(a, EightWords) else None
+    return lambda a: EIGHT_WORDS if a == EIGHT_WORDS else None
 
 
 @lower_builtin(operator.invert, EIGHT_WORDS)
@@ -124,7 +97,7 @@ def _moved(builder: Any, words: Any, word: Any, places: list[int]) -> Any:
     """Return eight words of eight and one more, which is word 8 of ``places``."""
     number = ir.IntType(32)
     mask = ir.Constant(ir.VectorType(number, EIGHT), [ir.Constant(number, i) for i in places])
-    return builder.shuffle_vector(words, _spread(builder, word), mask)
+    return builder.shuffle_vector(words, spread(builder, word, VECTOR), mask)
 
 
 ARRAY, NUMBER, WORD_TYPE = numba.types.Array, numba.types.intp, numba.types.uint64
@@ -163,7 +136,7 @@ def _rows_below(builder: Any, value: Any, word: Any) -> Any:
 
 @machine_code(no_cells, EIGHT_WORDS)
 def _no_cells(_builder: Any) -> Any:
-    return _same(0)
+    return same(VECTOR, 0)
 
 
 @machine_code(with_counts, EIGHT_WORDS, EIGHT_WORDS, EIGHT_WORDS)
@@ -178,7 +151,7 @@ def _total(builder: Any, sums: Any) -> Any:
 
 @machine_code(rows_in, numba.types.uint64, EIGHT_WORDS)
 def _rows_in(builder: Any, cells: Any) -> Any:
-    used = builder.icmp_unsigned("!=", cells, _same(0))
+    used = builder.icmp_unsigned("!=", cells, same(VECTOR, 0))
     return builder.zext(builder.bitcast(used, ir.IntType(EIGHT)), WORD)
 
 
