@@ -51,14 +51,14 @@ from territorial.bots.targets import (
     leader_of,
 )
 from territorial.config import Params
-from territorial.constants import FRACTIONS, NEUTRAL, NUM_FRACTIONS
+from territorial.constants import NEUTRAL, NUM_FRACTIONS
 from territorial.game.formulas import fraction_for, need_for
 from territorial.game.state import TICK, Game
 from territorial.game.teams import has_allies
 from territorial.jit.decorators import int64, njit
+from territorial.observation.action_encoding import FRACTION_TABLE
 
 HOLD_ONE_IN = 10
-CHOICES = np.array(FRACTIONS, np.int64)
 
 
 @njit
@@ -169,7 +169,7 @@ def launch_at_random(game: Game, params: Params, p: int) -> tuple[int, int]:
     if count == 0:
         return HOLD_ALL, 0
     chosen = int64(bot_draw(game, p, FREE_DRAWS + 1) % np.uint64(count))
-    fraction = CHOICES[int64(bot_draw(game, p, FREE_DRAWS + 2) % np.uint64(NUM_FRACTIONS))]
+    fraction = FRACTION_TABLE[int64(bot_draw(game, p, FREE_DRAWS + 2) % np.uint64(NUM_FRACTIONS))]
     for target in range(len(game.land)):
         if is_open(game, params, p, target):
             if chosen == 0:

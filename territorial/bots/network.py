@@ -33,11 +33,10 @@ from territorial.bots.network_layers import (
 )
 from territorial.bots.targets import FREE_DRAWS, HOLD_ALL, bot_draw
 from territorial.config import Params
-from territorial.constants import FRACTIONS
 from territorial.game.state import Game
 from territorial.jit.decorators import int64, kernel, njit, routine
 from territorial.jit.lines import aligned_zeros
-from territorial.observation.action_encoding import HOW_MUCH, WHAT
+from territorial.observation.action_encoding import FRACTION_TABLE, HOW_MUCH, WHAT
 from territorial.observation.pair_columns import OF_PAIR, OWN, PAIRS
 from territorial.observation.pairs import PairTotals, allocate_totals, see_pairs
 
@@ -193,7 +192,6 @@ def copy_logits(scratch: NetworkScratch, seat: int, logits: Any) -> None:
             logits[c, 1 + f] = scratch.fractions[row + c - 1, f]
 
 
-FRACTION_TABLE = np.array(FRACTIONS, np.int64)
 MOST_SEATS, MOST_ROWS = 512, 2048
 """Seats that wait at most, and candidates of all of them: more do not fit into the cache beside a network."""
 SEATS, ROWS = range(2)

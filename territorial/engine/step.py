@@ -18,7 +18,6 @@ from territorial.constants import (
     AGENT_CODE,
     BLOCKED,
     FIRST_BOT_CODE,
-    FRACTIONS,
     NUM_FRACTIONS,
     STREAM_EPISODE,
 )
@@ -79,7 +78,13 @@ from territorial.jit.decorators import (
 from territorial.jit.lines import all_is_written
 from territorial.jit.simd import fill
 from territorial.jit.thread_pool import begins, take
-from territorial.observation.action_encoding import HOW_MUCH, NO_TARGET, WHAT, owner_of_target
+from territorial.observation.action_encoding import (
+    FRACTION_TABLE,
+    HOW_MUCH,
+    NO_TARGET,
+    WHAT,
+    owner_of_target,
+)
 from territorial.observation.copies import Lending, copy_out
 from territorial.observation.pairs import sum_up
 from territorial.observation.tables import (
@@ -91,7 +96,6 @@ from territorial.observation.tables import (
 )
 from territorial.typing import Bools
 
-FRACTION_TABLE = np.array(FRACTIONS, np.int64)
 AUTORESETS = ("same_step", "next_step", "disabled")
 """When the next game takes the place of one whose episode is over; the kernels know them by their numbers."""
 SAME_STEP, NEXT_STEP, DISABLED = range(len(AUTORESETS))

@@ -29,6 +29,8 @@ WHAT, HOW_MUCH = range(2)
 NO_TARGET = -1
 """What ``owner_of_target`` returns for holding."""
 
+FRACTION_TABLE = np.array(FRACTIONS, np.int64)  # as kernels and arrays of indices take it
+
 
 def num_targets(num_players: int) -> int:
     """Return how many values the first part of an action has: hold, neutral land, every seat."""
@@ -113,7 +115,7 @@ def convert_share(shares: npt.ArrayLike, source: str, target: str) -> Any:
             f"shares is {shown(shares)}; in the unit {source!r} it must be {numbers} from 0 to {most}"
         )
     parts = (
-        np.array(FRACTIONS)[given.astype(int)]
+        FRACTION_TABLE[given.astype(int)]
         if source == "index"
         else given.astype(np.float64) * FRACTION_UNIT / most  # which overflows in narrower types
     )
