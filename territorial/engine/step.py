@@ -31,17 +31,11 @@ from territorial.engine.recording import (
     note_launches,
 )
 from territorial.engine.seats import FIRST_CUSTOM_CODE, FIRST_PYTHON_CODE
-from territorial.game.board import clear_cells, set_cell, write_owner_codes
+from territorial.game.board import add_to_set, clear_cells, drop_from_set, set_cell, write_owner_codes
 from territorial.game.formulas import draw
 from territorial.game.fronts import count_fronts
 from territorial.game.rewards import add_rewards, in_before, is_finished, remember
-from territorial.game.rules import (
-    add_to_set,
-    drop_from_set,
-    earliest_step,
-    set_due,
-    tick,
-)
+from territorial.game.rules import earliest_step, set_due, tick
 from territorial.game.scratch import LAUNCH_TICK, LaunchList, Work, forget_changes, write_launch
 from territorial.game.spawning import MapBank, begin_game
 from territorial.game.state import (

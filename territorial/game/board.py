@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from territorial.jit.decorators import ONE, TOP_BIT, ZERO, highest_bit, lowest_bit, njit
+from territorial.jit.decorators import ONE, TOP_BIT, ZERO, highest_bit, int64, lowest_bit, njit
 from territorial.jit.lines import aligned_zeros
 from territorial.jit.simd import (
     EIGHT,
@@ -104,6 +104,27 @@ def all_blocks(height: int) -> npt.NDArray[np.uint64]:
     return blocks
 
 
+# ---- sets of numbers, uint64[row][word]: of blocks by strip, of owners by player ------------------
+
+
+@njit
+def add_to_set(sets: Any, row: int, number: int) -> None:
+    """Put ``number`` into the set of ``row``."""
+    sets[row, number >> 6] |= ONE << np.uint64(number & 63)
+
+
+@njit
+def drop_from_set(sets: Any, row: int, number: int) -> None:
+    """Take ``number`` out of the set of ``row``."""
+    sets[row, number >> 6] &= ~(ONE << np.uint64(number & 63))
+
+
+@njit
+def is_in_set(sets: Any, row: int, number: int) -> int:
+    """Return 1 if ``number`` is in the set of ``row``, else 0."""
+    return int64((sets[row, number >> 6] >> np.uint64(number & 63)) & ONE)
+
+
 # ---- blocks --------------------------------------------------------------------------------------
 
 
@@ -129,12 +150,6 @@ def place_of(cells: Any, s: int, group: int, blocks: Any) -> int:
 def number_of(sets: Any, s: int, group: int, blocks: Any) -> int:
     """Return the number of the first block in ``blocks``, the word (s, group) of a set that is not zero."""
     return STRIP_BITS * (s * sets.shape[1] + group) + lowest_bit(blocks)
-
-
-@njit
-def add_block(blocks: Any, s: int, block: int) -> None:
-    """Put ``block`` into a set of blocks."""
-    blocks[s, block >> 6] |= ONE << np.uint64(block & 63)
 
 
 @njit
@@ -361,7 +376,7 @@ def find_blocks(cells: CellSet) -> None:
     for s in range(cells.words.shape[0]):
         for block in range(cells.words.shape[1] // EIGHT - 1):
             if rows_in(eight(cells.words[s], first_row(block))) != ZERO:
-                add_block(cells.blocks, s, block)
+                add_to_set(cells.blocks, s, block)
 
 
 @njit
@@ -369,7 +384,7 @@ def set_cell(cells: CellSet, row: int, column: int) -> None:
     """Add the cell at (row, column), both from 0."""
     s = column // STRIP_BITS
     cells.words[s, row + 1] |= ONE << np.uint64(column % STRIP_BITS)
-    add_block(cells.blocks, s, row // EIGHT)
+    add_to_set(cells.blocks, s, row // EIGHT)
 
 
 @njit

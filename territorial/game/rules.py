@@ -20,7 +20,17 @@ import numpy as np
 
 from territorial.config import RECIPROCAL_BITS, Params
 from territorial.constants import NEUTRAL, STREAM_ORDER
-from territorial.game.board import CellSet, clear_words, copy_cells, empty, gain_front, list_blocks
+from territorial.game.board import (
+    CellSet,
+    add_to_set,
+    clear_words,
+    copy_cells,
+    drop_from_set,
+    empty,
+    gain_front,
+    is_in_set,
+    list_blocks,
+)
 from territorial.game.formulas import (
     amount_sent,
     draw,
@@ -76,7 +86,7 @@ from territorial.game.teams import (
     rank_doubled,
     sum_teams,
 )
-from territorial.jit.decorators import ONE, ZERO, int64, lowest_bit, njit, popcount, quotient
+from territorial.jit.decorators import ONE, ZERO, lowest_bit, njit, popcount, quotient
 
 BASIS_POINTS = 10_000
 DEFENCE_UNIT = 10
@@ -536,24 +546,6 @@ def has_pools(game: Game, p: int) -> bool:
     for word in range(game.active.shape[1]):
         union |= game.active[p, word]
     return union != ZERO
-
-
-@njit
-def add_to_set(sets: Any, p: int, owner: int) -> None:
-    """Put ``owner`` into the set of ``p``; ``sets`` is uint64[player][word]."""
-    sets[p, owner >> 6] |= ONE << np.uint64(owner & 63)
-
-
-@njit
-def drop_from_set(sets: Any, p: int, owner: int) -> None:
-    """Take ``owner`` out of the set of ``p``."""
-    sets[p, owner >> 6] &= ~(ONE << np.uint64(owner & 63))
-
-
-@njit
-def is_in_set(sets: Any, p: int, owner: int) -> int:
-    """Return 1 if ``owner`` is in the set of ``p``, else 0."""
-    return int64((sets[p, owner >> 6] >> np.uint64(owner & 63)) & ONE)
 
 
 # ---- formulas: whole numbers in, whole numbers out ------------------------------------------------
