@@ -142,8 +142,7 @@ def _openings(game: VecGame, seat: int, troops: int) -> list[AttackOption]:
 def is_ally(game: VecGame, seat: int) -> Bools:
     """Return (P + 1,) bool, by owner code: whether it is an ally of ``seat``."""
     team = game.state.team[0]
-    allies: Bools = are_allies(seat, np.arange(len(team)), team[seat], team)
-    return allies
+    return are_allies(seat, np.arange(len(team)), team[seat], team)
 
 
 def _allies(game: VecGame, seat: int, troops: int) -> list[Ally]:

@@ -167,8 +167,7 @@ class BatchArrays(NamedTuple):
     @property
     def is_idle(self) -> Bools:
         """Which games take no step: new bool (E,)."""
-        is_idle: Bools = self.slots.is_idle | (view(self.state, "over") != 0) | self.call.waits
-        return is_idle
+        return self.slots.is_idle | (view(self.state, "over") != 0) | self.call.waits
 
 
 class Batch(NamedTuple):
@@ -480,8 +479,7 @@ def find_bad_action(actions: Any) -> int:
         for p in range(num_players):
             is_what = 0 <= actions[k, p, WHAT] < num_players + 2  # see actions.encoding.num_targets
             if not (is_what and 0 <= actions[k, p, HOW_MUCH] < NUM_FRACTIONS):
-                bad: int = k * num_players + p
-                return bad
+                return k * num_players + p
     return -1
 
 

@@ -729,8 +729,7 @@ class VecGame(WritableArrays, ShownInNotebooks):
         return self._maps.ground(int(view(self.blocks, "map_id")[k]), int(view(self.blocks, "seed")[k]))
 
     def _current_seeds(self) -> list[int]:
-        seeds: list[int] = view(self.blocks, "seed").tolist()
-        return seeds
+        return view(self.blocks, "seed").tolist()
 
     def _codes_of(self, seats: Sequence[Seat] | None, state: State | None = None) -> Ints:
         """Return the codes of ``seats``, giving new custom bots one; ``state``: of the games."""

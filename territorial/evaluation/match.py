@@ -79,8 +79,7 @@ class RecordArrays(PlaceArrays):
         }
 
     def _mean_by_player(self, values: Array) -> Floats:
-        means: Floats = self.by_player(values).sum(axis=0) / self.by_player().sum(axis=0)
-        return means
+        return self.by_player(values).sum(axis=0) / self.by_player().sum(axis=0)
 
 
 class Ranking(Standings):

@@ -87,8 +87,7 @@ class PlaceArrays:
             pairs = (who[:, None] * count + who).ravel()
             won += np.bincount(pairs, (ahead * others).ravel(), count**2).reshape(count, count)
             met += np.bincount(pairs, others.ravel(), count**2).reshape(count, count)
-        beats: Floats = np.divide(won, met, out=np.full((count, count), np.nan), where=met > 0)
-        return beats
+        return np.divide(won, met, out=np.full((count, count), np.nan), where=met > 0)
 
     def mixed_teams(self) -> float:
         """Return the share of all teams that have seats of more than one player."""

@@ -321,5 +321,4 @@ def _end_with_parent() -> None:
 
 
 def _play(chunk: bytes) -> bytes:
-    attempt: bytes = cloudpickle.dumps(_worker.play(pickle.loads(chunk)))
-    return attempt
+    return cloudpickle.dumps(_worker.play(pickle.loads(chunk)))

@@ -191,8 +191,7 @@ def _scaled_down(owner: Owners, columns: int, lines: int | None) -> Owners:
     share = min(1.0, columns / width, 2 * lines / height if lines else 1.0)
     rows, across = max(1, round(height * share)), max(1, round(width * share))
     r, c = ((np.arange(n) + 0.5) * size / n for n, size in ((rows, height), (across, width)))
-    cells: Owners = owner[r.astype(np.int64)[:, None], c.astype(np.int64)]
-    return cells
+    return owner[r.astype(np.int64)[:, None], c.astype(np.int64)]
 
 
 def _text_of(

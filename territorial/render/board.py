@@ -139,8 +139,7 @@ def _grid(step: int, darkest: int, lightest: int) -> Colors:
     """Return RGB colours on a grid, without very dark and very light ones."""
     grid = _cube(np.arange(8, 256, step, dtype=np.uint8))
     luma = grid @ LUMA
-    kept: Colors = grid[(luma > darkest) & (luma < lightest)]
-    return kept
+    return grid[(luma > darkest) & (luma < lightest)]
 
 
 def _cube(levels: Colors) -> Colors:
@@ -167,8 +166,7 @@ def _places(rgb: Colors) -> Ints:
 
 def _distances(places: Ints, place: Ints) -> Ints:
     """Return (n,), squared distances of ``places`` (n, views, 3) to one, in the view where it is least."""
-    squares: Ints = ((places - place) ** 2).sum(axis=-1).min(axis=-1)
-    return squares
+    return ((places - place) ** 2).sum(axis=-1).min(axis=-1)
 
 
 NEUTRAL_COLOR = (232, 228, 214)
@@ -223,8 +221,7 @@ def owner_colors(num_players: int, terrain: Terrain = "water", teams: Sequence[i
 
 def is_light(colors: Colors) -> npt.NDArray[np.bool_]:
     """Return (n,) bool: on which of (n, 3) RGB colours black is read better than white."""
-    light: npt.NDArray[np.bool_] = colors @ LUMA > 110_000
-    return light
+    return colors @ LUMA > 110_000
 
 
 @cache

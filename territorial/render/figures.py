@@ -55,8 +55,7 @@ def standings(
 
 def in_order(land: Ints, troops: Ints) -> list[int]:
     """Return numbers from 0 in the order of the standings: most land first, then most troops."""
-    order: list[int] = np.lexsort((-troops, -land)).tolist()
-    return order
+    return np.lexsort((-troops, -land)).tolist()
 
 
 def team_sums(teams: Teams, values: Ints) -> Ints:

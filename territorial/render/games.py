@@ -207,8 +207,7 @@ class BatchRenderer:
             self.close(k)
             renderer = make_renderer(self.render_mode, len(names), names, RENDER_FPS, teams)
             self._of_game[k] = (names, teams), renderer
-        drawn: Image | str | None = draw_game(self._of_game[k][1], game, k)
-        return drawn
+        return draw_game(self._of_game[k][1], game, k)
 
     def close(self, k: int | None = None) -> None:
         """Release the renderer of game ``k``, or all."""
@@ -245,5 +244,4 @@ def render_game(
         panel=panel,
         teams=teams_in(game, k),
     )
-    picture: Image = draw_game(renderer, game, k)
-    return picture
+    return draw_game(renderer, game, k)
