@@ -70,7 +70,7 @@ class BatchPlayers:
         self._rows: dict[str, int] = {}
         self.bots: tuple[CompiledBot, ...] = ()
         self.table = _table(ROOM)
-        self.welcome(bots)
+        self.register(bots)
 
     def __reduce__(self) -> Any:
         return BatchPlayers, (self._config, self.python_bots, self.bots)
@@ -100,7 +100,7 @@ class BatchPlayers:
         ``state``: of the games, which say who has a seat; None: there are none yet.
         """
         seats = with_bots_of_files(seats, self._rows)
-        self.welcome(seats, state)
+        self.register(seats, state)
         for seat in seats if isinstance(seats, Iterable) else ():
             if isinstance(seat, PythonBot) and not any(seat is bot for bot in self.python_bots):
                 check_custom(seat, (*self.python_names, *self.bot_names))
@@ -150,7 +150,7 @@ class BatchPlayers:
 
     # ---- custom bots that compiled code plays -------------------------------------------------------
 
-    def welcome(self, seats: Any, state: State | None = None) -> None:
+    def register(self, seats: Any, state: State | None = None) -> None:
         """Give every compiled custom bot among ``seats`` a code and a row.
 
         Equal ones are one. ``state``: of the games; in a full table, networks that have no seat there, and

@@ -628,7 +628,7 @@ class VecGame(WritableArrays, ShownInNotebooks):
         has_agents = check_saved(saved, self.config, self._config_digest, self.blocks, players.python_names)
         self.need_reset()
         self._may_have_agents |= has_agents
-        players.welcome(saved.custom)
+        players.register(saved.custom)
         write_game(saved, self.config, self._arrays, k, players)
         if chosen is not None:
             view(self.blocks, "future")[k] = chosen

@@ -107,7 +107,7 @@ class Entrants:
         """The players by their names: those of bots of the engine, custom bots, and policies."""
         self._policies, self._on_failure = policies or {}, on_failure
         self._found: dict[str, Seat | ActingPolicy] = {}
-        self.names = tuple(self._welcome(i, player) for i, player in enumerate(asked))
+        self.names = tuple(self._register(i, player) for i, player in enumerate(asked))
         """The names of the players in the order in which they were asked for."""
 
     @property
@@ -127,7 +127,7 @@ class Entrants:
         texts = {id(bot): text for text, bot in made.items() if isinstance(bot, PythonBot)}
         return {name: texts.get(id(player), player) for name, player in self.players.items()}
 
-    def _welcome(self, i: int, asked: Player) -> str:
+    def _register(self, i: int, asked: Player) -> str:
         if isinstance(asked, str) and asked in self._policies:
             return self.enter(f"the policy {asked!r}", self._policies[asked], asked)
         return self.enter(f"player {i}", asked)
