@@ -1,4 +1,4 @@
-"""Snapshots and checkpoints that are damaged or forged: manifests, files of tensors, lists of files."""
+"""Snapshots, checkpoints and networks that are damaged or forged: manifests, tensors, lists of files."""
 
 import io
 import json
@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from territorial.bots.network_file import METADATA, NetworkError, read
 from territorial.files import safetensors as tensor_file
 from territorial.league import (
     DamagedSnapshotError,
@@ -18,6 +19,7 @@ from territorial.league import (
     UnknownSnapshotError,
 )
 from territorial.league.checkpoints import Checkpoints
+from tests.bots.networks import random_file
 from tests.hostile.mutate import mutated, mutated_json
 from tests.hostile.support import MB, amounts, assert_loads_or_refused, needs_pipes, nested, peak_of
 from tests.league.support import manifest, tensors
@@ -123,12 +125,14 @@ def test_a_folder_or_a_pipe_in_the_place_of_a_file_is_damage_and_not_waited_for(
     assert store.names() == (["main-0"] if file == "weights" else [])
 
 
-def test_a_file_in_the_place_of_a_folder_is_no_snapshot(store):
-    (store.path / "main-1").write_text("x")
+def test_a_file_in_the_place_of_a_folder_and_an_empty_folder_are_no_snapshots(store):
+    (store.path / "main-1").write_text("mine")
+    (store.path / "main-2").mkdir()
     for call in (store.load, store.pack, store.manifest, store.remove):
         with pytest.raises(UnknownSnapshotError, match="there is no snapshot 'main-1'"):
             call("main-1")
     assert store.names() == ["main-0"]
+    assert (store.path / "main-1").exists()
 
 
 def test_what_could_not_be_read_again_is_not_stored(store):
@@ -319,3 +323,50 @@ def test_damaged_lists_of_files_leave_the_checkpoint_before(checkpoints, change,
         assert found[-1] in ([1], [1, 2])
         assert checkpoints.latest() == checkpoints.at(found[-1][-1])
     assert found.count([1]) > amount / 2
+
+
+# ---- networks ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory):
+    return random_file(tmp_path_factory.mktemp("networks") / "net", 1, candidate_width=16, context_width=16)
+
+
+@pytest.fixture
+def load(tmp_path):
+    def load_copy(data: bytes):
+        path = tmp_path / "copy"
+        path.write_bytes(data)
+        return read(path)
+
+    return load_copy
+
+
+@amounts
+def test_damaged_files_load_as_they_were_or_are_refused(original, load, amount):
+    def load_alike(data):
+        network = load(data)
+        assert (network.digest, network.description) == (original.digest, original.description)
+
+    data = original.path.read_bytes()
+    assert_loads_or_refused(load_alike, mutated, data, amount, errors=NetworkError, least=0.8)
+
+
+@amounts
+def test_forged_descriptions_are_refused(original, load, amount):
+    data = original.path.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    header, rest = json.loads(data[8 : 8 + length]), data[8 + length :]
+    description = header["__metadata__"][METADATA].encode()
+
+    def forged(_: bytes, seed: int) -> bytes:
+        header["__metadata__"][METADATA] = mutated_json(description, seed).decode()
+        text = json.dumps(header).encode()
+        return len(text).to_bytes(8, "little") + text + rest
+
+    assert_loads_or_refused(load, forged, data, amount, errors=NetworkError, least=0.96)
+
+
+def test_a_forged_length_takes_no_memory(load):
+    assert peak_of(lambda: load((2**60).to_bytes(8, "little") + b"{}")) < MB

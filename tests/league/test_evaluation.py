@@ -1,4 +1,4 @@
-"""Evaluation: the games that are played, what is made of them, stopping it and going on."""
+"""Evaluation: the games that are played, how long they take, what is made of them, going on."""
 
 import json
 import pickle
@@ -6,8 +6,8 @@ import pickle
 import numpy as np
 import pytest
 
-import territorial
-from territorial import GameConfig, Scenario, evaluate
+from territorial import GameConfig, Scenario, VecGame, evaluate
+from territorial.evaluation import progress
 from territorial.evaluation.evaluate import Evaluation
 from territorial.evaluation.record import ResultsError
 from territorial.evaluation.workers import PlayingError, Processes, StoppedError
@@ -43,7 +43,7 @@ def test_every_pair_is_played_with_the_same_seeds_and_seats():
 def test_a_bot_in_the_place_of_itself_is_an_ordinary_game():
     found = quietly(["banker"], {"s": SCENARIOS["other"]}, 1, seed=9)
     (one,) = found.records
-    game = territorial.VecGame(SCENARIOS["other"].config, 1, autoreset="disabled", observe=False)
+    game = VecGame(SCENARIOS["other"].config, 1, autoreset="disabled", observe=False)
     game.set_seats(0, ["banker", "banker", "novice", "random"])
     game.reset(seeds=[9])
     returned = 0
@@ -132,8 +132,7 @@ def test_what_was_played_before_a_policy_failed_is_kept_and_its_chunk_finished(t
     with pytest.raises(StoppedError, match="a player failed") as stopped:
         quietly(["banker"], one, 16, out=path, play=fails)
     assert len(stopped.value.result.records) == 7
-    found = quietly(["banker"], one, 18, out=path)
-    assert found.records == quietly(["banker"], one, 18).records
+    assert quietly(["banker"], one, 18, out=path).records == quietly(["banker"], one, 18).records
     games = [json.loads(line).get("game") for line in path.read_text().splitlines()]
     assert sorted(games[1:]) == list(range(18)), "each is written once"
 
@@ -209,3 +208,31 @@ def test_a_list_has_policies_that_have_a_name():
     assert quietly([Patient("idle"), "novice"], one, 1).records == (
         quietly({"idle": Patient("idle"), "novice": "novice"}, one, 1).records
     )
+
+
+# ---- how long the rest takes -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("done", "missing", "seconds", "text"),
+    [
+        (0, 500, 1.0, ""),
+        (0, 500, 0.0, ""),
+        (1, 500, 0.0, ""),
+        (10, 0, 5.0, "0 s left"),
+        (10, 10, 5.4, "5 s left"),
+        (1, 119, 1.0, "119 s left"),
+        (1, 120, 1.0, "2 min left"),
+        (2, 300, 40.0, "100 min left"),
+        (1, 3, 3600.0, "3 h left"),
+        (1, 100, 3600.0, "4 days left"),
+        (1, 10**9, 3600.0, "more than 999 days left"),
+    ],
+)
+def test_what_is_left_is_told_in_a_unit_that_fits(done, missing, seconds, text):
+    assert progress.time_left(done, missing, seconds) == text
+
+
+def test_what_ends_before_its_first_game_says_nothing(capsys):
+    progress.Progress(500).close()
+    assert capsys.readouterr().err == ""

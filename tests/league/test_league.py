@@ -98,14 +98,12 @@ def test_prioritised_play_prefers_what_its_weighting_says():
 def test_near_ratings_are_preferred_however_far_all_are():
     found = weights("near", [0.5] * 4, ratings=[20, 26, 30, 45], own=25.0, scale=2.0)
     assert found.max() == found[1] > found[0] > found[3]
-    far = weights("near", [0.5] * 2, ratings=[10_000, 9_000], own=0.0)
-    assert far.argmax() == 1
+    assert weights("near", [0.5] * 2, ratings=[10_000, 9_000], own=0.0).argmax() == 1
 
 
 def test_the_exploiter_meets_main_while_it_has_a_chance_and_its_copies_until_then():
     is_main = [True, False, False]
-    has = weights("versus_main", [0.3, 0.5, 0.9], is_main=is_main)
-    assert has[0] > 0.97
+    assert weights("versus_main", [0.3, 0.5, 0.9], is_main=is_main)[0] > 0.97
     has_none = weights("versus_main", [0.05, 0.5, 0.9], is_main=is_main)
     assert has_none[1] > has_none[2] > 0.2 > 0.01 > has_none[0]
     assert weights("self_play", [0.5, 0.5, 0.5], is_main=is_main)[0] > 0.97
@@ -282,8 +280,7 @@ def played(rated=False):
         if i % 5 == 0:
             league.freeze("main")
         league.advance("main")
-        players = league.draw()
-        league.record(players, rng.permutation(8) + 1)
+        league.record(league.draw(), rng.permutation(8) + 1)
         league.record(["trainable:main", "bot:banker-1"], [1, float("nan")])
         league.note(i, entropy=0.5)
     return league

@@ -68,8 +68,7 @@ def test_the_tree_has_children_and_their_children():
     assert tree[0] == os.getpid()
     assert {child.pid, grandchild} <= set(tree)
     assert process_tree(child.pid) == [child.pid, grandchild]
-    found = measure()
-    assert {child.pid, grandchild} <= {process.pid for process in found.processes}
+    assert {child.pid, grandchild} <= {process.pid for process in measure().processes}
     child.communicate("\n")
     assert measure([child.pid, grandchild]).processes == ()
 
@@ -99,8 +98,7 @@ def _load_and_measure(path: Path, name: str, barrier, results) -> None:
     barrier.wait(300)  # what all processes share of Python counts the same before and after
     before = measure([os.getpid()])
     barrier.wait(300)
-    weights = store.load(name)
-    total = sum(int(array.view(np.uint8).sum()) for array in weights.values())
+    total = sum(int(array.view(np.uint8).sum()) for array in store.load(name).values())
     barrier.wait(300)
     after = measure([os.getpid()])
     barrier.wait(300)

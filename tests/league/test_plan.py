@@ -7,15 +7,14 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-import territorial
-from territorial import cli
+from territorial import GameConfig, VecGame, cli, parallel_env
 from territorial.envs.forms import FORMS, GameSizes
 from territorial.memory.plan import MB, BudgetError, in_mb
 from territorial.memory.predict import ROW_BYTES, SHOWN, config_of, flat_size, game_bytes, predict
 from territorial.memory.setup import Setup
 
 GB = 1024 * MB
-CONFIG = territorial.GameConfig(height=32, width=48, num_players=6)
+CONFIG = GameConfig(height=32, width=48, num_players=6)
 SMALL = Setup(height=32, width=48, num_players=6, frames=2, agent_seats=3)
 PACKED, PAIRS = (FORMS[form](GameSizes(config_of(SMALL), SMALL.layout)) for form in ("packed", "pairs"))
 
@@ -45,7 +44,7 @@ def test_the_flattened_observation_has_the_size_that_the_space_has():
 
 
 def test_a_game_has_the_bytes_of_state_and_observation_and_a_frame_those_of_its_arrays():
-    game = territorial.VecGame(CONFIG, 1, frames=2, autoreset="disabled")
+    game = VecGame(CONFIG, 1, frames=2, autoreset="disabled")
     held = sum(block.nbytes for block in game.blocks) + sum(array.nbytes for array in game._arrays.buffers)
     assert game_bytes(SMALL) == held
     seen = game.reset()
@@ -54,8 +53,7 @@ def test_a_game_has_the_bytes_of_state_and_observation_and_a_frame_those_of_its_
 
 
 def test_a_row_of_pairs_has_the_bytes_of_its_arrays():
-    env = territorial.parallel_env(config=CONFIG, obs="pairs", action_format="pairs")
-    seen, _ = env.reset(seed=1)
+    seen, _ = parallel_env(config=CONFIG, obs="pairs", action_format="pairs").reset(seed=1)
     (row, *_) = seen.values()
     assert row["own"].dtype == row["pairs"].dtype == np.float32
     parts = [row["own"], row["pairs"], row["targets"].astype(np.int32)]
@@ -72,7 +70,7 @@ def test_pairs_have_rows_and_no_frames_or_buffers_of_boards():
     names = {part.name for part in pairs.items}
     assert "frames, stacked" not in names
     assert item(pairs, "rows, joined").nbytes == rows
-    blind = territorial.VecGame(CONFIG, 1, observe=False, autoreset="disabled")
+    blind = VecGame(CONFIG, 1, observe=False, autoreset="disabled")
     assert item(pairs, "games").nbytes == sum(block.nbytes for block in blind.blocks)
     assert item(pairs, "minibatch").nbytes == 16 * (PAIRS.agent_bytes + 2 * 500_000 * 4)
 

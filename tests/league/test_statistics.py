@@ -77,8 +77,7 @@ def test_intervals_of_shares_are_those_of_the_tables(wins, games, low, high):
 
 @pytest.mark.parametrize("games", [1, 5, 40, 400])
 def test_who_has_won_nothing_or_everything_may_yet_do_otherwise(games):
-    tally = RecordArrays([record(k, "aabb", (1, 2, 3, 4)) for k in range(games)])
-    found = by_player(tally)
+    found = by_player(RecordArrays([record(k, "aabb", (1, 2, 3, 4)) for k in range(games)]))
     assert found["a"].wins == wilson(1, games)
     assert found["a"].wins.low < 1 == found["a"].wins.high
     assert found["b"].fair.value == found["b"].fair.low == 0
@@ -101,11 +100,9 @@ def test_intervals_of_places_hold_the_mean_however_few_games_there_are(games):
 
 
 def test_who_beats_whom_counts_all_pairs_of_seats():
-    tally = RecordArrays(GAMES)
-    beats = tally.beats()
     a_b, b_c, a_c = (1 + 0 + 0 + 0 + 1) / 5, (1 + 2 + 0 + 0) / 5, (2 + 0 + 0.5 + 1) / 5
     wanted = [[0.5, a_b, a_c], [1 - a_b, 0.5, b_c], [1 - a_c, 1 - b_c, 0.5]]
-    np.testing.assert_allclose(beats, wanted)
+    np.testing.assert_allclose(RecordArrays(GAMES).beats(), wanted)
     alone = RecordArrays([record(0, "ab", (1, 2)), record(1, "cd", (2, 1))]).beats()
     assert np.isnan(alone[0, [0, 2]]).all()
 

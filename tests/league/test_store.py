@@ -120,15 +120,6 @@ def test_whoever_has_it_loaded_keeps_what_another_process_removes(store, both):
     assert weights["big"].tobytes() == big.tobytes()
 
 
-def test_a_folder_of_something_else_is_no_snapshot(store):
-    (store.path / "notes.txt").write_text("mine", encoding="utf-8")
-    (store.path / "empty").mkdir()
-    assert store.names() == []
-    with pytest.raises(UnknownSnapshotError):
-        store.remove("notes.txt")
-    assert (store.path / "notes.txt").exists()
-
-
 # ---- names -------------------------------------------------------------------------------------------
 
 
@@ -422,8 +413,7 @@ def test_what_is_damaged_on_its_way_is_not_kept(source, tmp_path, file, content,
 
 def put(folder, value):
     """Add the snapshot "last" to a store, in place of an earlier one."""
-    weights = {"w": np.full(100, value)}
-    SnapshotStore(folder).add("last", weights, manifest(), replace=True)
+    SnapshotStore(folder).add("last", {"w": np.full(100, value)}, manifest(), replace=True)
 
 
 def begin(folder):

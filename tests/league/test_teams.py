@@ -231,8 +231,7 @@ def test_a_match_of_whole_teams(tmp_path):
     assert sum(line.wins.value for line in ranking.standings) == pytest.approx(1)
     assert "3 teams, each of one player; places and wins are those of teams" in ranking.text()
     assert ranking.to_dict()["mixed_teams"] == 0
-    again = match(["banker", "turtle"], SMALL, 6, out=path, **QUIET)
-    assert again.records == ranking.records
+    assert match(["banker", "turtle"], SMALL, 6, out=path, **QUIET).records == ranking.records
     with pytest.raises(ResultsError, match=r"\['players'\]\[1\] is 'turtle-1', here it is 'novice-1'"):
         match(["banker", "novice"], SMALL, 6, out=path, **QUIET)
 
@@ -269,8 +268,7 @@ def test_teams_move_on_together():
     assert turn.at(1) == ("novice", "agent", "banker") * 2
     drawn = Scenario(config=SMALL.replace(team_deal="random"), seats=seats)
     assert drawn.at(1) == ("novice", "agent", "agent", "banker", "banker", "novice"), "as without teams"
-    ones = Scenario(config=SMALL.replace(teams=6), seats=seats)
-    assert ones.at(1) == drawn.at(1)
+    assert Scenario(config=SMALL.replace(teams=6), seats=seats).at(1) == drawn.at(1)
     unequal = SMALL.replace(teams=UNEQUAL)
     with pytest.raises(
         ValueError, match="rotate is True, and the teams have 3, 1, 2 seats; it must be False"
@@ -292,8 +290,7 @@ def test_an_evaluation_is_of_teams(tmp_path):
     for one in found.records:
         (place,) = set(one.of_policy(one.places))
         assert (one.last_place, METRICS["score"](one)) == (3, (3 - place) / 2)
-    again = evaluate(["banker"], scenario, 6, out=path, **QUIET)
-    assert again.records == found.records
+    assert evaluate(["banker"], scenario, 6, out=path, **QUIET).records == found.records
     assert found.matrix("place").value[0, 0] == np.mean([one.place for one in found.records])
 
 
