@@ -100,11 +100,11 @@ def test_a_result_does_not_replace_files_of_the_library(capsys: Any, tmp_path: P
     )
 
 
-def test_a_file_of_the_same_kind_is_replaced(capsys: Any, tmp_path: Path) -> None:
-    for name in ("a.png", "a.npy", "a.txt"):
-        maps.save(LandMask.from_array(np.ones((16, 16), bool)), tmp_path / name)
-        assert main(["info", "maps", "europe", "--export", str(tmp_path / name)]) == 0
-        assert maps.load(tmp_path / name).num_land > 16 * 16
+@pytest.mark.parametrize("name", ["a.png", "a.npy", "a.txt"])
+def test_a_file_of_the_same_kind_is_replaced(capsys: Any, tmp_path: Path, name: Any) -> None:
+    maps.save(LandMask.from_array(np.ones((16, 16), bool)), tmp_path / name)
+    assert main(["info", "maps", "europe", "--export", str(tmp_path / name)]) == 0
+    assert maps.load(tmp_path / name).num_land > 16 * 16
 
 
 def test_a_file_that_nobody_named_gets_a_new_name(

@@ -12,8 +12,7 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
-import territorial
-from territorial import browser, cli
+from territorial import GameConfig, VecGame, browser, cli
 from territorial.bots import PythonBot
 from territorial.bots.style import Style
 from territorial.browser import hosting
@@ -74,7 +73,7 @@ def test_a_beginner_wins_fewer_games_from_level_to_level_and_half_of_them_at_mod
     for level in LEVELS:
         table = table_of("--level", level, "--seed", "1", "--set", "num_maps=8")
         seats = [Beginner(), *table.seats[1:]]
-        game = territorial.VecGame(table.config, games, seats=seats, autoreset="disabled", observe=False)
+        game = VecGame(table.config, games, seats=seats, autoreset="disabled", observe=False)
         game.reset(seed=1)
         while not game.state.over.all():
             game.step()
@@ -129,7 +128,7 @@ def test_python_hosts_policies_classes_and_bots(tmp_path):
         "policies": {"mine": Sender()},
     }
     where = {"save": path, "port": 0, "is_opened": False}
-    game = territorial.GameConfig(height=32, width=32, num_players=4, max_ticks=200)
+    game = GameConfig(height=32, width=32, num_players=4, max_ticks=200)
     with browser.host(game, **others, advisor=Sender(), pace="step", **where) as hosted:
         wait_for(lambda: hosted.session.situations.count)
         with hosted.session.page_open():

@@ -103,8 +103,7 @@ def test_progress_and_json_have_them_too(capsys):
 
 
 def test_a_share_is_rounded_down_exactly():
-    wholes = np.random.default_rng(0).integers(1, 2**20, 2000).tolist()
-    for whole in wholes:
+    for whole in np.random.default_rng(0).integers(1, 2**20, 2000).tolist():
         for part in (0, whole // 3, whole - 1, whole):
             tenths = round(float(percent(part, whole)[:-1]) * 10)
             assert tenths * whole <= 1000 * part < (tenths + 1) * whole
