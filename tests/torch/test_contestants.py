@@ -1,28 +1,39 @@
-"""Snapshots of a store in matches: what they choose, that games repeat, what is refused."""
+"""Snapshots of a store in matches, evaluations and as advisors: what they choose, and what is refused."""
 
 import dataclasses
+import json
+import pickle
 
 import numpy as np
 import pytest
 import torch
 
-from territorial import VecGame, cli, match
+from territorial import Scenario, VecGame, cli, evaluate, match
+from territorial.bots import Network
 from territorial.bots.targets import DRAWS
-from territorial.constants import STREAM_BOT_MOVE
+from territorial.browser import host
+from territorial.browser.hosting import HostingError, begin
+from territorial.browser.panels import HOLDS, advice_of, chooser
+from territorial.cli import play
+from territorial.constants import FRACTIONS, STREAM_BOT_MOVE
+from territorial.engine.seats import AGENT
 from territorial.evaluation.match import MAPS
-from territorial.evaluation.players import Entrants
+from territorial.evaluation.players import Entrants, StochasticPolicy
+from territorial.evaluation.record import ResultsError
 from territorial.evaluation.schedule import Contest
 from territorial.evaluation.workers import Processes
 from territorial.game.formulas import draw
-from territorial.league import MismatchError, SnapshotStore
-from territorial.nets import ReferenceTrunk, SnapshotPolicy
+from territorial.game.state import State
+from territorial.league import MismatchError, SnapshotStore, UnknownSnapshotError
+from territorial.nets import ReferenceTrunk, SnapshotPolicy, players
 from territorial.nets.frozen_seats import FrozenSeats
 from territorial.nets.pair_policy import make_pair_rows
 from territorial.nets.players import _numbers
+from territorial.observation.action_encoding import owner_of_target
 from territorial.observation.action_masks import pair_masks
 from territorial.observation.layout import ObsLayout
 from territorial.observation.pair_columns import OF_PAIR
-from tests.episodes import after_steps
+from tests.episodes import after_steps, begun
 from tests.league.support import play_games
 from tests.torch.support import SMALL, MeanTrunk, add_on_pairs, add_random, near_ties
 
@@ -67,8 +78,7 @@ def games_of(players, games, play=None, seed=4):
     """Play games of a match and return their records by their numbers."""
     entrants = Entrants(players)
     contest = Contest(config=CONFIG, players=entrants.names, games=games, seed=seed)
-    records = play_games(contest.schedule(entrants.players), play)
-    return {record.game: record for record in records}
+    return {record.game: record for record in play_games(contest.schedule(entrants.players), play)}
 
 
 def test_every_seat_is_played_by_its_own_snapshot_at_every_decision(named):
@@ -226,4 +236,155 @@ def test_wrong_arguments_are_named(store, arguments, part, capsys, tmp_path, mon
     seats = [] if "--seats" in given else ["--seats", "snapshot:first,turtle"]
     assert cli.main(["match", *GAME, *seats, *given]) == 2
     assert part in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---- evaluations and advisors ------------------------------------------------------------------------
+
+
+ONE_FRAME = ObsLayout(height=SMALL.height, width=SMALL.width, num_players=SMALL.num_players, frames=1)
+SCENARIOS = {
+    "s": Scenario(config=SMALL, seats=["agent", "agent", "novice", "novice", "banker"], max_cycles=60)
+}
+
+
+def add(kept, name, what, seed):
+    add_random(kept, name, ONE_FRAME, seed=seed, change=lambda bias: bias[what].fill_(50.0))
+
+
+@pytest.fixture
+def kept(tmp_path):
+    kept = SnapshotStore(tmp_path / "kept")
+    add(kept, "holder", 0, 1)
+    add(kept, "expander", 1, 2)
+    return kept
+
+
+def test_snapshots_do_as_their_weights_say_in_one_process_as_in_two(kept):
+    policies = {name: SnapshotPolicy(kept, name, TRUNKS) for name in ("holder", "expander")}
+    found = evaluate(policies, SCENARIOS, 6, processes=1, progress=False)
+    land = found.matrix("land").value[:, 0]
+    assert land[1] > 2 * land[0]
+    again = evaluate(policies, {**SCENARIOS, "t": SCENARIOS["s"]}, 6, processes=2, progress=False)
+    assert [one for one in again.records if one.scenario == "s"] == list(found.records)
+
+
+def test_one_network_serves_all_and_nothing_stays_open(kept):
+    policies = {name: SnapshotPolicy(kept, name, TRUNKS) for name in ("holder", "expander")}
+    against = {
+        "s": Scenario(config=SMALL, seats=["agent", "holder", "holder", "expander", "banker"], max_cycles=9)
+    }
+    evaluate(policies, against, 2, processes=1, progress=False)
+    _, policies = players._tables[str(kept.path)]
+    assert len(policies.build.made) == 1
+    assert not policies.names
+
+
+def test_policies_can_be_pickled_and_know_their_weights(kept):
+    policy = SnapshotPolicy(kept, "holder", TRUNKS)
+    assert pickle.loads(pickle.dumps(policy)).identity() == policy.identity()
+    assert policy.identity() != SnapshotPolicy(kept, "expander", TRUNKS).identity()
+    assert policy.frames == 1
+    with pytest.raises(UnknownSnapshotError, match="nobody"):
+        SnapshotPolicy(kept, "nobody", TRUNKS)
+
+
+def test_other_weights_of_the_same_name_do_not_go_on_with_a_file(kept, tmp_path):
+    def run():
+        policies = {"p": SnapshotPolicy(kept, "holder", TRUNKS)}
+        return evaluate(policies, SCENARIOS, 1, processes=1, out=tmp_path / "out", progress=False)
+
+    assert np.isfinite(run().matrix().value).all()
+    run()
+    kept.remove("holder")
+    add(kept, "holder", 0, 3)
+    with pytest.raises(ResultsError, match="holder"):
+        run()
+
+
+SEEN_LAYOUT = ObsLayout(height=32, width=40, num_players=5, frames=2)
+SEAT = 3
+HELD = {"height": 32, "width": 40, "num_players": 5, "max_ticks": 300}
+
+
+@pytest.fixture(scope="module")
+def advised(tmp_path_factory):
+    advised = SnapshotStore(tmp_path_factory.mktemp("snapshots"))
+    add_random(advised, "choosy", SEEN_LAYOUT)
+    add_random(advised, "broken", SEEN_LAYOUT, change=lambda bias: bias.fill_(float("nan")))
+    add_on_pairs(advised, "pairs")
+    add_on_pairs(advised, "exported", in_engine=True)
+    return advised
+
+
+def test_probabilities_are_those_with_which_a_snapshot_draws(advised):
+    """In many games that differ in what is drawn alone: how often it does what."""
+    policy, count = SnapshotPolicy(advised, "choosy", TRUNKS), 2000
+    game = begun(VecGame(CONFIG, 1, frames=2, autoreset="disabled", seats=["banker"] * 5), seed=8)
+    advise = advice_of(policy, game, SEAT, seed=1)
+    while sum(option.part > 0.05 for option in advise(game)) < 3:
+        game.step()
+    before, report, saved = game.digest(0), advise(game), game.save(0)
+    assert game.digest(0) == before
+    assert sum(option.part for option in report) == pytest.approx(1)
+    many = begun(VecGame(CONFIG, count, frames=2, autoreset="disabled", seats=["banker"] * 5), seed=8)
+    for k in range(count):
+        blocks = State(*saved.blocks)
+        many.restore(k, saved._replace(blocks=blocks._replace(seed=np.full_like(blocks.seed, k))))
+    act = policy.start(CONFIG, SEEN_LAYOUT, 0)
+    what, how_much = act(many, np.arange(count), np.full(count, SEAT)).T
+    owners = owner_of_target(what, SEAT, CONFIG.num_players)
+    assert set(owners.tolist()) <= {option.owner for option in report}
+    for option in report:
+        assert (owners == option.owner).mean() == pytest.approx(option.part, abs=4 * np.sqrt(0.25 / count))
+    likeliest = FRACTIONS[np.bincount(how_much).argmax()]
+    assert {option.fraction for option in report if option.owner != HOLDS} == {likeliest}
+
+
+@pytest.mark.parametrize(("name", "kind"), [("pairs", StochasticPolicy), ("exported", Network)])
+def test_the_page_is_told_the_probabilities_of_a_snapshot(advised, name, kind):
+    """Which is an opponent, too, under the same name."""
+    fields = [f"--set={field}={value}" for field, value in HELD.items()]
+    players = [
+        "--store",
+        str(advised.path),
+        "--advisor",
+        f"snapshot:{name}",
+        "--opponent",
+        f"snapshot:{name}",
+    ]
+    parsed = cli.make_parser(with_plugins=False).parse_args(["play", "--seed", "8", *fields, *players])
+    hosting = play.hosting_of(parsed).resolved()
+    seats, names, policies, advisor = hosting.sitting
+    assert isinstance(advisor, kind)
+    assert names[1] == f"snapshot:{name}"
+    assert seats[1] == (advisor if kind is Network else AGENT)
+    game = begin(CONFIG, seats, 8, is_recorded=True, frames=getattr(advisor, "frames", None))
+    for at, one in policies.items():
+        chooser(one, at, game, 8)(game)
+    report = json.loads(json.dumps(hosting._panels(game, SEAT)["advice"](game)))
+    assert report["name"] == f"snapshot:{name}"
+    assert len(report["options"]) > 1
+    assert sum(option["part"] for option in report["options"]) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("name", "game", "fields", "message"),
+    [
+        ("choosy", {"width": 48}, {}, "advisor: .*'choosy'.* width .*40.*48"),
+        ("broken", {}, {}, "advisor: .*'broken'.* not finite"),
+        ("choosy", {"width": 48}, {"advisor": "turtle", "opponents": ["it"]}, "opponents: snapshot 'choosy'"),
+    ],
+)
+def test_a_snapshot_that_cannot_advise_or_play_is_refused_before_the_game(
+    advised, tmp_path, monkeypatch, name, game, fields, message
+):
+    monkeypatch.chdir(tmp_path)
+    game = HELD | game
+    fields = {"advisor": "it", "policies": {"it": SnapshotPolicy(advised, name, TRUNKS)}} | fields
+    with (
+        pytest.raises(HostingError, match=message),
+        host(game, seed=8, port=0, is_opened=False, **fields) as hosted,
+    ):
+        hosted.wait()
     assert list(tmp_path.iterdir()) == []

@@ -167,8 +167,7 @@ def test_the_default_compiler_gives_the_same_bits_of_several_methods_in_one_grap
     def all_of_them(*tensors_of_each):
         return [getattr(decoder, name)(*given) for name, given in zip(names, tensors_of_each, strict=True)]
 
-    results = all_of_them(*(tensors(given_[name]) for name in names))
-    for name, result in zip(names, results, strict=True):
+    for name, result in zip(names, all_of_them(*(tensors(given_[name]) for name in names)), strict=True):
         assert_same(result, getattr(right, name)(*given_[name]))
 
 

@@ -143,8 +143,7 @@ def with_forward_gradients(network, _, second):
 
 
 def quantized(network, _, second):
-    kinds = {torch.nn.Linear}
-    return torch.ao.quantization.quantize_dynamic(network, kinds, dtype=torch.qint8)(*second)
+    return torch.ao.quantization.quantize_dynamic(network, {torch.nn.Linear}, dtype=torch.qint8)(*second)
 
 
 WAYS = [
