@@ -106,9 +106,9 @@ def test_arrays_of_whole_numbers_are_those_of_their_types():
     assert not any(holds_whole_numbers(np.zeros(2, kind)) for kind in (bool, float, complex, object, "U3"))
 
 
-def test_true_and_false_may_be_those_of_numpy():
-    for value in (True, False, np.True_, np.False_):
-        assert true_or_false("flag", value) is bool(value)
+@pytest.mark.parametrize("value", [True, False, np.True_, np.False_])
+def test_true_and_false_may_be_those_of_numpy(value):
+    assert true_or_false("flag", value) is bool(value)
 
 
 class Tensor:

@@ -47,8 +47,7 @@ def test_a_drawing_has_blocked_cells_where_it_says_so():
 
 
 def test_a_row_of_spaces_is_a_row_of_land():
-    rows = [" " * 16, *["#" * 16] * 15, "\t" * 16]
-    land = LandMask.from_text("\n".join(rows)).to_array()
+    land = LandMask.from_text("\n".join([" " * 16, *["#" * 16] * 15, "\t" * 16])).to_array()
     assert land.all(axis=1).tolist() == [True, *[False] * 15, True]
 
 
