@@ -17,7 +17,7 @@ from territorial import GameConfig
 from territorial.bots.network_file import NetworkFile, pieces
 from territorial.league import Group, LineUpDistribution, LineUpMixture, SnapshotStore
 from territorial.nets import PairPolicy
-from tests.rllib import mixture, support
+from tests.rllib import support
 from tests.rllib.support import SmallModule
 from tests.torch.test_pair_policy import trained_policy
 
@@ -154,6 +154,47 @@ def fill_forms(path, _=None):
     return store
 
 
+# ---- four who learn: two of each of two architectures, with two observation modes --------------------
+
+LEARNERS = ("main", "rival", "scout", "probe")
+FOUR_SEATS = {"main": {0}, "rival": {1}, "scout": {2, 3}, "probe": {2, 3}}
+"""Which seats of ``MIXTURE`` each may get."""
+
+MIXTURE = LineUpDistribution(
+    [
+        Group(1, {"trainable:main": 1}),
+        Group(1, {"trainable:rival": 1}),
+        Group(2, {"trainable:scout": 2, "trainable:probe": 1, "snapshot:first": 1}),
+        Group(2, {"snapshot:first": 1, "snapshot:second": 1, "bot:metronome": 1}),
+    ]
+)
+
+
+FOUR_MODULES = {
+    "main": (SmallModule, {"trunk": {"form": "semantic"}}),
+    "rival": (SmallModule, {"trunk": {"form": "semantic"}}),
+    "scout": (FeatureModule, {"trunk": {"width": 8}}),
+    "probe": (FeatureModule, {"trunk": {"width": 5}}),
+}
+
+
+def mixed_config(store, env=None, config=None, **settings):
+    """An algorithm over two games in this process, 24 steps an iteration, all rows in one minibatch."""
+    config = configure(
+        config or PPOConfig(),
+        support.env_config(league=MIXTURE, **(env or {})),
+        store=store,
+        module=FOUR_MODULES,
+        architectures=[SmallModule, support.BigModule],
+        **{"runner": "batched"} | settings,
+    )
+    config.env_runners(num_env_runners=0, rollout_fragment_length=12, num_envs_per_env_runner=2)
+    config.training(train_batch_size_per_learner=24)
+    if isinstance(config, PPOConfig):
+        config.training(minibatch_size=None, num_epochs=1)
+    return config
+
+
 # ---- all of them --------------------------------------------------------------------------------------
 
 PAIRS = {"main": (PairModule, {"size": "small"})}
@@ -173,8 +214,8 @@ LEAGUES = {
         {"architectures": [support.BigModule]},
     ),
     "several learn": Played(
-        {"league": mixture.MIXTURE, "frames": 1},
-        mixture.MODULES,
+        {"league": MIXTURE, "frames": 1},
+        FOUR_MODULES,
         fill_boards,
         {"architectures": [SmallModule, support.BigModule]},
     ),

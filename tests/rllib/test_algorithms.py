@@ -14,7 +14,7 @@ from ray.rllib.utils.actor_manager import FaultAwareApply, FaultTolerantActorMan
 from rllib_adapters import configure
 from rllib_adapters.algorithms import TerritorialIMPALAConfig, TerritorialPPOConfig
 from territorial.league import Group, LineUpDistribution
-from tests.rllib.mixture import LEARNERS, mixed_config
+from tests.rllib.leagues import LEARNERS, mixed_config
 from tests.rllib.support import SmallModule, env_config, fill
 
 pytestmark = pytest.mark.usefixtures("running_ray")

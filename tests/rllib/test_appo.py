@@ -76,8 +76,7 @@ def test_a_league_learns_freezes_and_resumes(ends, tmp_path, runner, kind):
     now, target = state_of(algorithm)
     assert is_same(first, target), "it is brought up to date now and then"
     assert not is_same(first, now)
-    in_runner = algorithm.env_runner.module["main"].get_state()
-    assert not any(key.startswith(TARGET) for key in in_runner)
+    assert not any(key.startswith(TARGET) for key in algorithm.env_runner.module["main"].get_state())
     league, store = league_in(algorithm), algorithm.league_callback.store
     assert store.names() == [f"main-{i}" for i in range(4)]
     assert league.num_games > 0

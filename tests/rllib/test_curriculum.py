@@ -167,8 +167,7 @@ def test_what_cannot_be_is_refused_and_nothing_has_changed(built, made_with, cha
 
 
 def test_a_league_with_snapshots_keeps_its_size(ends, tmp_path):
-    store = fill(tmp_path / "store")
-    algorithm = ends(small_config(store, runner="batched").build_algo())
+    algorithm = ends(small_config(fill(tmp_path / "store"), runner="batched").build_algo())
     larger = env_config()["config"].replace(height=40)
     with pytest.raises(ValueError, match="a league that draws snapshots cannot change to"):
         set_env(algorithm, config=larger)

@@ -13,13 +13,12 @@ from ray.rllib.core.columns import Columns
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 from ray.rllib.policy.sample_batch import MultiAgentBatch, SampleBatch
 
-import territorial
 from rllib_adapters import configure, configure_league
 from rllib_adapters.curriculum import set_env
 from rllib_adapters.learning.replay import ReplayBuffer
 from rllib_adapters.modules.board import settings_of
 from rllib_adapters.modules.pairs import PairModule, QPairModule
-from territorial import GameConfig
+from territorial import GameConfig, match
 from territorial.bots import Network
 from territorial.memory.predict import predict
 from territorial.memory.setup import Setup
@@ -247,9 +246,7 @@ def test_a_league_learns_freezes_and_resumes(ends, tmp_path, runner):
     learned = restored.learner_group.get_weights()["main"]
     assert any((after[name] != learned[name]).any() for name in after)
     players = {"frozen": SnapshotPolicy(store, "main-3")}
-    ranking = territorial.match(
-        ["frozen", "novice"], CONFIG, 2, policies=players, processes=1, progress=False
-    )
+    ranking = match(["frozen", "novice"], CONFIG, 2, policies=players, processes=1, progress=False)
     assert sorted(line.seats for line in ranking.standings) == [6, 6]
 
 

@@ -228,8 +228,7 @@ def test_networks_play_however_they_are_named(path):
 def test_what_runners_get_has_the_networks_by_their_whole_paths(path, monkeypatch):
     monkeypatch.chdir(Path(path).parent)
     seats = ["agent", "net:net.safetensors", *["agent"] * 4]
-    config = configure(PPOConfig(), {"config": CONFIG, "seats": seats})
-    shipped = cloudpickle.dumps(config.env_config)
+    shipped = cloudpickle.dumps(configure(PPOConfig(), {"config": CONFIG, "seats": seats}).env_config)
     monkeypatch.chdir("/")  # where a runner may be
     there = EnvConfig.from_config(cloudpickle.loads(shipped)).seats[1]
     assert (there.path, there.digest) == (Path(path), Network(path).digest)

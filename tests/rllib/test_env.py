@@ -13,16 +13,7 @@ from territorial import VecGame
 from territorial.engine.batch_arrays import seed_of_episode
 from territorial.league import Group, LineUpDistribution
 from tests.episodes import begun, difference
-from tests.rllib.support import CONFIG, LEAGUE, env_config, league
-
-
-def random_actions(observations, rng):
-    """Legal launches half of the time."""
-    actions = {}
-    for agent, seen in observations.items():
-        legal = np.flatnonzero(seen["action_mask"][: CONFIG.num_players + 2])
-        actions[agent] = np.array([rng.choice(legal) if rng.random() < 0.5 else 0, rng.integers(10)])
-    return actions
+from tests.rllib.support import CONFIG, LEAGUE, env_config, league, legal_action
 
 
 def test_agents_and_frozen_seats_are_shown_and_bots_are_not():
@@ -46,7 +37,8 @@ def test_all_agents_see_the_very_same_arrays_and_every_step_has_new_ones():
     env = TerritorialMultiAgentEnv(env_config())
     before, _ = env.reset(seed=0)
     kept = {name: before["player_0"][name].copy() for name in SHARED}
-    after = env.step(random_actions(before, np.random.default_rng(0)))[0]
+    rng = np.random.default_rng(0)
+    after = env.step({agent: legal_action(seen["action_mask"], rng) for agent, seen in before.items()})[0]
     for name in SHARED:
         assert len({id(seen[name]) for seen in after.values()}) == 1
         assert after["player_0"][name] is not before["player_0"][name]

@@ -174,8 +174,7 @@ def test_what_cannot_be_is_refused_by_name_before_anything_is_built(runner, name
     settings, message = REFUSED[name]
     config = config_of(runner, **settings)
     if name in ("callback", "connector") and runner == "stock":
-        evaluation = checked(config)
-        assert evaluation.env_runner_cls is config.env_runner_cls
+        assert checked(config).env_runner_cls is config.env_runner_cls
         return
     with pytest.raises((ValueError, TypeError), match=message):
         checked(config)

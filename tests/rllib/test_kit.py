@@ -1,4 +1,4 @@
-"""Leagues of other environments: what ``add_league`` makes, who acts, and how games end."""
+"""Leagues of other environments: what ``add_league`` makes, who acts, how games end, and their memory."""
 
 import signal
 import subprocess
@@ -6,6 +6,7 @@ import sys
 import time
 from dataclasses import replace
 from functools import partial
+from threading import Event, current_thread, main_thread
 
 import gymnasium as gym
 import numpy as np
@@ -14,16 +15,18 @@ import torch
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.bc import BCConfig
 from ray.rllib.algorithms.dqn import DQNConfig
+from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.algorithms.sac import SACConfig
 from ray.rllib.connectors.env_to_module import MeanStdFilter
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.rl_module import RLModule, RLModuleSpec
 from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 
-from rllib_adapters import Bot, add_league
+from rllib_adapters import Bot, add_league, predict_memory
 from rllib_adapters.league.callback import league_in
 from rllib_adapters.league.control import freeze, of_spaces
 from rllib_adapters.league.line_up import PLAYERS
+from rllib_adapters.league.memory import sizes_of
 from rllib_adapters.league.pool import ModuleNetworks
 from territorial.league import (
     DamagedSnapshotError,
@@ -38,7 +41,10 @@ from territorial.league import (
 )
 from territorial.league.checkpoints import Checkpoints
 from territorial.league.store import WEIGHTS
+from territorial.memory.measure import Memory, ProcessMemory
+from territorial.memory.plan import BudgetError
 from territorial.nets.frozen import Acting, FrozenPolicies
+from tests.league.test_plan import item
 from tests.rllib import kit
 from tests.rllib.support import finish, started, wait_for
 from tests.torch.reproducible import need
@@ -512,3 +518,94 @@ def test_snapshots_of_other_classes_or_spaces_do_not_play(tmp_path):
     for name, message in (("class", "is of the module 'Other'"), ("spaces", "observation is 'another'")):
         with pytest.raises(MismatchError, match=message):
             players.act([name], torch.zeros(1, 3))
+
+
+# ---- memory ------------------------------------------------------------------------------------------
+
+
+SIZES = {
+    # Of each learner: inputs, width, inputs of the distribution.
+    "first": (6, 16, 3),
+    "second": (3, 8, 4),
+    "third": (5, 16, 5),
+}
+
+
+def weights_of(sizes):
+    seen, width, acts = sizes
+    return 4 * ((seen + 1) * width + (width + 1) * (acts + 1))
+
+
+def test_weights_and_what_backpropagation_keeps_are_counted(tmp_path):
+    config = made("unlike", tmp_path)
+    for name, (seen, width, acts) in SIZES.items():
+        weights, kept = sizes_of(config.rl_module_spec.rl_module_specs[name], *config.spaces[name])
+        assert weights == weights_of((seen, width, acts))
+        # Two paths keep their inputs, what tanh gave, and that as the input of the next layer.
+        assert kept == 2 * 4 * (seen + 2 * width)
+    spec, acts = config.rl_module_spec.rl_module_specs["third"], config.spaces["third"][1]
+    assert sizes_of(spec, gym.spaces.Discrete(7), acts)[1] == 0
+
+
+@pytest.mark.parametrize("algorithm", kit.ALGORITHMS)
+def test_snapshots_are_modules_in_every_process_or_files(algorithm, tmp_path):
+    plans = {
+        (runners, capacity): predict_memory(
+            made("unlike", tmp_path / "store", algorithm, runners, kit.rules_of("unlike", capacity=capacity))
+        )
+        for runners in (0, 2)
+        for capacity in (10, 110)
+    }
+    largest = max(map(weights_of, SIZES.values()))
+    for runners in (0, 2):
+        few, many = plans[runners, 10], plans[runners, 110]
+        assert many[0].built == few[0].built
+        assert item(many[0], "snapshots").nbytes - item(few[0], "snapshots").nbytes == 100 * largest
+        assert item(many[1], "snapshots").nbytes == 0
+        for name in ("modules that play", "modules that learn"):
+            more = item(many[1], name).nbytes - item(few[1], name).nbytes
+            assert more == 100 * largest
+        assert (
+            many[1].of_item(item(many[1], "modules that play"))
+            == (1 + runners) * item(many[1], "modules that play").nbytes
+        )
+
+
+def test_rows_are_those_of_the_spaces(tmp_path):
+    plan, alone = predict_memory(made("unlike", tmp_path))
+    seen = 4 * (4 + 2 + 3 + 5)
+    assert item(plan, "experience").nbytes == 40 * (seen + 3 * 3_000)
+    # A game is one learner's own: the most that one of them sees are six numbers.
+    assert item(plan, "batch").nbytes == item(alone, "batch").nbytes == 2 * 40 * 4 * 6
+    assert item(plan, "minibatch").nbytes == 2 * 20 * 2 * 4 * (5 + 2 * 16 + 1)
+
+
+def test_a_budget_is_checked_when_the_algorithm_is_built(tmp_path):
+    need = predict_memory(made("unlike", tmp_path / "first"))[0].peak
+    with pytest.raises(ValueError, match=r"memory is .* MB: the league needs .* MB \(add_league\).*imports"):
+        made("unlike", tmp_path / "second", memory=need - 1).build_algo()
+    with pytest.raises(ValueError, match="memory is 0; it must be a whole number of at least 1"):
+        made("unlike", tmp_path / "third", memory=0)
+    with pytest.raises(TypeError, match="config is a PPOConfig; it must be what add_league returned"):
+        predict_memory(PPOConfig())
+
+
+def test_training_ends_before_processes_hold_more_and_goes_on(ends, tmp_path, monkeypatch):
+    algorithm, sampled, step = (
+        ends(made("unlike", tmp_path, memory=2**50).build_algo()),
+        Event(),
+        kit.Unlike.step,
+    )
+
+    def measured(pids):
+        if current_thread() is not main_thread():
+            sampled.set()
+        return Memory("PSS", (ProcessMemory(1, "greedy", 2**51, 2**51),))
+
+    with monkeypatch.context() as patched:
+        patched.setattr("territorial.memory.guard.measure", measured)
+        patched.setattr("territorial.memory.guard.most_held", lambda pids: None)
+        patched.setattr(kit.Unlike, "step", lambda *given: sampled.wait(60) and step(*given))
+        with pytest.raises(BudgetError, match="greedy"):
+            algorithm.train()
+    assert algorithm.train()["league"]["games"] >= 0

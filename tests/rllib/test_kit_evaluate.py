@@ -160,8 +160,7 @@ def reckoned(seats, seed):
 
 
 def test_places_payoffs_and_standings_are_those_of_an_own_reckoning(config, capsys):
-    players = [f"bot:{name}" for name in VALUES]
-    found = evaluate(config, players, 26, seed=5, progress=True)
+    found = evaluate(config, [f"bot:{name}" for name in VALUES], 26, seed=5, progress=True)
     assert "26 of 26 games" in capsys.readouterr().err
     assert found.is_complete
     assert [(game.game, game.seed) for game in found.records] == [(k, 5 + k) for k in range(26)]
@@ -234,8 +233,7 @@ def test_snapshots_sit_where_their_spaces_are(tmp_path):
     for name, spaces in zip(kit.NAMES, kit.Unlike.SPACES.values(), strict=True):
         freeze(config, tmp_path, name, [f"{name}-0", f"{name}-1"], spaces)
     players = [f"snapshot:{name}-{i}" for name in kit.NAMES for i in (0, 1)]
-    found = evaluate(config, players, 4)
-    for game in found.records:
+    for game in evaluate(config, players, 4).records:
         assert [seat.removeprefix("snapshot:").partition("-")[0] for seat in game.seats] == list(kit.NAMES)
     with pytest.raises(ValueError, match="the seat of c needs one with its spaces"):
         evaluate(config, players[:4], 4)

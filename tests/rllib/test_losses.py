@@ -1,5 +1,6 @@
-"""Likelihoods and entropies in one pass, with their gradients; and learning in bf16."""
+"""Likelihoods and entropies in one pass, with their gradients; learning in bf16; optimizers that go on."""
 
+import copy
 import logging
 
 import numpy as np
@@ -11,6 +12,7 @@ from ray.rllib.core.distribution.torch.torch_distribution import (
 )
 
 from rllib_adapters.envs.env_config import MAIN
+from rllib_adapters.envs.single import TerritorialMultiAgentEnv
 from rllib_adapters.learning import learners
 from rllib_adapters.learning.learners import likelihoods
 from tests.rllib.test_drawn_rows import gradient
@@ -112,3 +114,29 @@ def test_what_a_processor_can_do_is_asked_of_pytorch(monkeypatch):
         monkeypatch.setattr(torch.cpu, "get_capabilities", lambda features=features: features)
         assert learners.computes_bf16(torch.device("cpu")) == has
     assert not learners.computes_bf16(torch.device("meta"))
+
+
+# ---- optimizers --------------------------------------------------------------------------------------
+
+
+def learner_of(config):
+    return config.build_learner(env=TerritorialMultiAgentEnv(config.env_config))
+
+
+def gradients(learner, seed):
+    random = torch.Generator().manual_seed(seed)
+    return {one: torch.randn(one.shape, generator=random) for one in learner.module[MAIN].parameters()}
+
+
+def test_a_learner_goes_on_with_the_moments_of_a_checkpoint():
+    """Ray 2.55.1 loses them by itself."""
+    first, second = learner_of(small_config()), learner_of(small_config())
+    for seed in range(3):
+        first.apply_gradients(gradients(first, seed))
+    second.set_state(copy.deepcopy(first.get_state()))
+    for learner in (first, second):
+        learner.apply_gradients(gradients(learner, 9))
+    for mine, others in zip(*(one.module[MAIN].parameters() for one in (second, first)), strict=True):
+        torch.testing.assert_close(mine, others, rtol=1e-4, atol=1e-6)
+    ((_, optimizer),) = second.get_optimizers_for_module(MAIN)
+    assert {float(one["step"]) for one in optimizer.state.values()} == {4.0}

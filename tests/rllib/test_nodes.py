@@ -20,7 +20,7 @@ from territorial import cli, evaluate
 from territorial.league import League, SnapshotStore, UnknownSnapshotError
 from tests.rllib import kit
 from tests.rllib.support import CONFIG, env_vars, fill
-from tests.rllib.test_evaluate import SCENARIOS
+from tests.rllib.test_fault_tolerance import SCENARIOS
 from tests.rllib.test_league import league_config, small_league
 from tests.torch.reproducible import need
 
@@ -82,8 +82,7 @@ def test_python_on_the_page_about_clusters_runs(tmp_path, monkeypatch):
 
 def add(store, name, number):
     saved = store.load("first")
-    arrays = {key: np.full_like(array, number) for key, array in saved.items()}
-    store.add(name, arrays, saved.manifest)
+    store.add(name, {key: np.full_like(array, number) for key, array in saved.items()}, saved.manifest)
 
 
 def test_what_is_away_is_fetched_once_and_kept_current(tmp_path):
@@ -197,8 +196,7 @@ def test_a_cluster_that_is_not_there_is_an_error_of_the_option(tmp_path, address
 
 def test_it_can_be_pickled_and_needs_ray(tmp_path, monkeypatch):
     fill(tmp_path / "store")
-    again = pickle.loads(pickle.dumps(SharedStore(tmp_path / "store")))
-    assert again.names() == ["first", "second"]
+    assert pickle.loads(pickle.dumps(SharedStore(tmp_path / "store"))).names() == ["first", "second"]
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     with pytest.raises(RuntimeError, match=r"call ray.init\(\) first"):
         SharedStore(tmp_path / "store")

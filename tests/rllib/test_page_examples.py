@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from ray.rllib.algorithms.ppo import PPOConfig
 
-import territorial
-from territorial import GameConfig
+from territorial import GameConfig, make_vec, parallel_env
 
 TEXT = "\n".join(
     page.read_text(encoding="utf-8")
@@ -57,8 +56,8 @@ def parts(mask):
 @pytest.mark.parametrize("action_format", ["discrete", "multi_discrete"])
 def test_the_key_is_that_of_rllib_and_masks_are_floats(obs, action_format):
     game = {"height": 32, "width": 32, "num_players": 3, "obs": obs, "action_format": action_format}
-    named = territorial.parallel_env(**game, obs_key="observations")
-    plain = territorial.parallel_env(**game)
+    named = parallel_env(**game, obs_key="observations")
+    plain = parallel_env(**game)
     seen, _ = named.reset(seed=1)
     wanted, _ = plain.reset(seed=1)
     for agent in named.agents:
@@ -69,10 +68,10 @@ def test_the_key_is_that_of_rllib_and_masks_are_floats(obs, action_format):
         for mask, same in zip(*shown, strict=True):
             assert (mask.dtype, same.dtype) == (np.float32, np.int8)
             np.testing.assert_array_equal(mask, same)
-    _, infos = territorial.parallel_env(**game, obs_key="observations", action_mask="info").reset(seed=1)
+    _, infos = parallel_env(**game, obs_key="observations", action_mask="info").reset(seed=1)
     assert parts(infos["player_0"]["action_mask"])[0].dtype == np.int8
-    vec = territorial.make_vec(2, **game, obs_key="observations")
+    vec = make_vec(2, **game, obs_key="observations")
     seen, _ = vec.reset(seed=1)
     assert vec.single_observation_space["action_mask"].dtype == seen["action_mask"].dtype == np.float32
-    bare, _ = territorial.parallel_env(**game, obs_key="observations", action_mask="none").reset(seed=1)
+    bare, _ = parallel_env(**game, obs_key="observations", action_mask="none").reset(seed=1)
     assert isinstance(bare["player_0"], np.ndarray)

@@ -23,8 +23,7 @@ from rllib_adapters.sampling import runner as sampling
 from rllib_adapters.sampling.rollout import Rollout
 from territorial.nets.frozen_seats import FrozenSeats
 from tests.rllib.compared import agents_of, assert_same_episodes, finish_off, happened, learned, play_the_same
-from tests.rllib.leagues import FORMS, LEAGUES, SNAPSHOTS, runner_of, runners_of
-from tests.rllib.mixture import LEARNERS
+from tests.rllib.leagues import FORMS, LEAGUES, LEARNERS, SNAPSHOTS, runner_of, runners_of
 from tests.rllib.support import fill, small_config, trained
 
 pytestmark = pytest.mark.usefixtures("choices_without_chance")
@@ -148,8 +147,7 @@ def test_episodes_that_several_learners_share_make_whole_batches(tmp_path):
 
 
 def test_an_algorithm_learns_from_it_and_hears_of_the_games(ends, tmp_path, running_ray):
-    store = fill(tmp_path)
-    config = small_config(store, env={"max_cycles": 9}, runner="batched")
+    config = small_config(fill(tmp_path), env={"max_cycles": 9}, runner="batched")
     config.env_runners(num_env_runners=1)
     config.evaluation(evaluation_interval=1, evaluation_duration=2, evaluation_config={"explore": False})
     algorithm = ends(config.build_algo())

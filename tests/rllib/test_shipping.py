@@ -104,8 +104,7 @@ def test_a_learner_never_makes_what_it_was_shipped(small_runner):
     assert all(isinstance(own.observations, SharedObservations) for own in owns)
     assert not any(own.observations.is_made for own in owns)
     module = learner.module[MAIN]
-    bank = module.unwrapped().frames
-    assert isinstance(bank, FrameBank)
+    assert isinstance(module.unwrapped().frames, FrameBank)
     rows = batch[Columns.OBS]
     some = {name: column[:7] for name, column in rows.items()}
     taken = module.unwrapped().with_frames(some)
@@ -160,8 +159,7 @@ def test_modules_give_the_same_for_frames_once_as_for_whole_observations(stock, 
     assert {len(array) for array in frames.values()} == {len(episode)}, "each is stacked once"
     assert modules[POOL].frames is frames
     for agent in ("player_0", "player_1"):
-        rows = batch[Columns.OBS][episode.id_, agent, MAIN]
-        once = {Columns.OBS: stacked(rows)}
+        once = {Columns.OBS: stacked(batch[Columns.OBS][episode.id_, agent, MAIN])}
         whole = {Columns.OBS: stacked(episode.agent_episodes[agent].get_observations(slice(0, len(episode))))}
         module = modules[MAIN]
         for method in (module.forward_train, module.forward_inference):
