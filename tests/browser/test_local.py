@@ -191,8 +191,7 @@ def test_a_seat_is_played_on_to_the_end_by_keyboard(opened, tmp_path):
     with tab.expect_download() as download:
         click(tab, "#ending a")
     assert download.value.suggested_filename == "territorial-3-100.replay"
-    path = Path(download.value.path())
-    branch = Replay.load(path)
+    branch = Replay.load(Path(download.value.path()))
     branch.verify()
     assert branch.changes[0] == (100, 1, "agent")
     click(tab, "#ending [value=again]", until="!page.game && page.isPlaying")
@@ -309,8 +308,7 @@ def test_a_game_begins_on_the_map_that_is_chosen(open_page, tmp_path):
         soon(tab, "page.game.now.tick > 0")
         replay = Replay.from_bytes(base64.b64decode(tab.evaluate(SAVED)))
         replay.verify()
-        game = GameConfig(**config | {"map": name})
-        assert replay.land == make_maps(game)[0]
+        assert replay.land == make_maps(GameConfig(**config | {"map": name}))[0]
         assert (
             show(replay, "")[0].items()
             >= tab.evaluate("(({ map, colors }) => ({ map, colors }))(page.film.header)").items()

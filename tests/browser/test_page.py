@@ -245,8 +245,7 @@ def test_chances_are_a_curve_whose_largest_losses_are_read_and_gone_to(show):
     press(tab, "Enter", until="page.tick === 400")
     settle(tab, "page.seek(250); document.querySelector('#hide').click()")
     assert soon(tab, f"{items}.length === 2 && {items}") == [losses[0], losses[2]]
-    other = show(film)
-    assert other.evaluate("element('chances').hidden")
+    assert show(film).evaluate("element('chances').hidden")
 
 
 # ---- playing ---------------------------------------------------------------------------------------
