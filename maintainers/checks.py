@@ -21,6 +21,9 @@ from environments import BUILT, ENVIRONMENTS, ROOT
 from parts import CheckPart, PartResult, Runner
 
 QUICK = "-m 'not slow and not verify and not browser and not checkout'"
+KIT = "tests/rllib/test_kit.py tests/rllib/test_kit_evaluate.py"
+APART_FROM_KIT = "--ignore-glob '*/test_kit*.py'"
+"""Leagues of other environments take a third of the tests with Ray."""
 QUICK_APART = "-m 'not slow and not verify and not browser'"
 """Also what needs files of the repository: the wheel lies apart, but they are there."""
 TEST = "python -m pytest -q"
@@ -70,11 +73,14 @@ CHECK: list[list[list[CheckPart]]] = [
     ],
     [[CheckPart("core", ["python bootstrap.py test -x"])]],
     [
-        [CheckPart("rllib", [f"{TEST} {QUICK} tests/rllib", LEAGUE], "full")],
         [
-            CheckPart("compiler", [f"{TEST} {QUICK} {FLOORS}"], "ends", COMPILED, needs=NUMBA_FLOOR),
+            CheckPart("rllib", [f"{TEST} {QUICK} {APART_FROM_KIT} tests/rllib", LEAGUE], "full"),
             CheckPart("nothing-compiles", ["python maintainers/first_steps.py"], "full"),
             CheckPart("torch", [f"{TEST} {QUICK} tests/torch"], "full"),
+        ],
+        [
+            CheckPart("rllib-kit", [f"{TEST} {QUICK} {KIT}"], "full"),
+            CheckPart("compiler", [f"{TEST} {QUICK} {FLOORS}"], "ends", COMPILED, needs=NUMBA_FLOOR),
             CheckPart(
                 "trainers",
                 [
