@@ -94,7 +94,7 @@ def with_kit(config: PPOConfig, count: int) -> Any:
         weights = {key: part.numpy() for key, part in spec.build().state_dict().items()}
         name = league.freeze("main").name if number else "main-0"
         store.add(name, weights, Manifest(**about, **of_spaces(seen, acts)))
-    own.tables = own.table_of(league)
+    own.table = league.table()
     return own
 
 
