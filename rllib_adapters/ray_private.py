@@ -48,11 +48,11 @@ PRIVATE = (
     # ---- overridden ----
     RayNames(
         RUNNER,
-        ("_sample", "_new_episode"),
-        "Runners would play agent by agent, ship the episodes of agents that do not train, and not draw "
-        "players before the first observation.",
+        ("_sample", "_new_episode", "_increase_sampled_metrics"),
+        "Runners would play agent by agent, ship the episodes of agents that do not train, not draw players "
+        "before the first observation, and log four numbers of every agent in every step.",
         "sample(), with its metrics, its callback and what it makes of a configuration written again; for "
-        "the second, the callback on_sample_end, which is the user's here",
+        "the second, the callback on_sample_end, which is the user's here; for the third, none",
     ),
     RayNames(
         MODULE,

@@ -11,12 +11,12 @@ import torch
 from ray.rllib.algorithms.appo import APPO, APPOConfig
 from ray.rllib.algorithms.impala import IMPALA, IMPALAConfig
 from ray.rllib.algorithms.ppo import PPO, PPOConfig
-from ray.rllib.connectors.common import AddObservationsFromEpisodesToBatch
 from ray.rllib.connectors.connector_v2 import ConnectorV2
 from ray.rllib.env.multi_agent_episode import MultiAgentEpisode
 from ray.rllib.utils.debug import update_global_seed_if_necessary
 
 from rllib_adapters.league.algorithm import LeagueAlgorithm, LeagueAlgorithmConfig, check_targets
+from rllib_adapters.league.connectors import shorten_to_agents, shorten_to_modules
 from rllib_adapters.league.learners import (
     LeagueAPPOLearner,
     LeagueIMPALALearner,
@@ -24,7 +24,7 @@ from rllib_adapters.league.learners import (
     LeaguePPOLearner,
 )
 from rllib_adapters.league.line_up import LEARNS, MODULES, SEATS, Ended, Seating
-from rllib_adapters.league.pool import PLAYERS, AddPlayers
+from rllib_adapters.league.pool import PLAYERS
 from rllib_adapters.league.runner import MOST, LeagueEnvRunner, drop_agents
 from territorial.evaluation.outcome import Outcome
 from territorial.league import Group, LineUpDistribution, Player
@@ -54,7 +54,10 @@ class AnyEnvRunner(LeagueEnvRunner):
 
     def _sample(self, **kwargs: Any) -> list[MultiAgentEpisode]:
         """Return the episodes of a sample; overrides ``MultiAgentEnvRunner._sample``."""
+        self._num_steps, self._by_agent, self._by_module = 0, Counter[str](), Counter[str]()
         episodes: list[MultiAgentEpisode] = super()._sample(**kwargs)
+        num_ended = sum(episode.is_done for episode in episodes)
+        self.log_steps(self._num_steps, num_ended, self._by_agent, self._by_module)
         for episode in episodes:
             self._count(episode)
         ongoing = {episode.id_ for episode in self._ongoing_episodes if episode is not None}
@@ -63,6 +66,13 @@ class AnyEnvRunner(LeagueEnvRunner):
             learns = episode.custom_data[LEARNS]
             drop_agents([episode], lambda own, learns=learns: own.agent_id not in learns)
         return episodes
+
+    def _increase_sampled_metrics(self, num_steps: int, next_obs: Mapping[Any, Any], episode: Any) -> int:
+        """Count what RLlib's own, which it overrides, logs step by step and agent by agent."""
+        self._num_steps += num_steps
+        self._by_agent.update(map(str, next_obs))
+        self._by_module.update(map(episode.module_for, next_obs))
+        return num_steps
 
     def _count(self, episode: Any) -> None:
         """Add up the rewards of a piece of an episode; with the last one the outcome is known."""
@@ -130,19 +140,6 @@ class AnyEnvRunner(LeagueEnvRunner):
         return found
 
 
-class OrderRows(ConnectorV2):
-    """Puts rows in the order of their agents: RLlib takes it from sets, and every process has its own."""
-
-    def __call__(self, *, rl_module: Any, batch: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Return ``batch``, whose columns all have the same order."""
-        return {
-            column: rows
-            if column in rl_module
-            else dict(sorted(rows.items(), key=lambda row: str(row[0][1])))
-            for column, rows in batch.items()
-        }
-
-
 class AnyEnvConfig(LeagueAlgorithmConfig):
     """The part that configurations for leagues of any environment share; ``add_league`` makes one.
 
@@ -179,7 +176,7 @@ class AnyEnvConfig(LeagueAlgorithmConfig):
             )
 
     def build_env_to_module_connector(self, *args: Any, **kwargs: Any) -> Any:
-        """Return RLlib's pipeline, in which pools get the players of their rows; called by RLlib."""
+        """Return RLlib's pipeline, shortened; ValueError for connectors with a state; called by RLlib."""
         pipeline = super().build_env_to_module_connector(*args, **kwargs)
         for connector in pipeline.connectors:
             if type(connector).get_state is not ConnectorV2.get_state:
@@ -187,8 +184,15 @@ class AnyEnvConfig(LeagueAlgorithmConfig):
                     f"the connector {type(connector).__name__} has a state; snapshots would see what its "
                     "present state makes of observations, and not what they saw when they were frozen"
                 )
-        pipeline.insert_after(AddObservationsFromEpisodesToBatch, AddPlayers())
-        pipeline.insert_after(AddPlayers, OrderRows())
+        specs, mapping = self.rl_module_spec.rl_module_specs, self.policy_mapping_fn
+        shorten_to_modules(pipeline, rl_module_specs=specs, agent_to_module_mapping_fn=mapping)
+        return pipeline
+
+    def build_module_to_env_connector(self, *args: Any, **kwargs: Any) -> Any:
+        """Return RLlib's pipeline, shortened; called by RLlib."""
+        pipeline = super().build_module_to_env_connector(*args, **kwargs)
+        if self.add_default_connectors_to_module_to_env_pipeline:
+            shorten_to_agents(pipeline, [actions for _, actions in self.spaces.values()])
         return pipeline
 
 

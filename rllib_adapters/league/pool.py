@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import torch
 import tree
-from ray.rllib.connectors.connector_v2 import ConnectorV2
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.rl_module import RLModule, RLModuleSpec
 from ray.rllib.utils.spaces.space_utils import get_base_struct_from_space, normalize_action
@@ -93,26 +92,6 @@ def pools_of(config: Any) -> dict[str, Any]:
 def store_of(store: SnapshotStore | str) -> SnapshotStore:
     """Return the store, opened if ``store`` is its folder."""
     return store if isinstance(store, SnapshotStore) else SnapshotStore(store)
-
-
-class AddPlayers(ConnectorV2):
-    """Adds the number of the player to each row of a pool, and to no others."""
-
-    def __call__(
-        self, *, rl_module: Any, batch: dict[str, Any], episodes: list[Any], **_: Any
-    ) -> dict[str, Any]:
-        """Return ``batch`` with the column ``PLAYER``."""
-        whole = {episode.id_: episode for episode in episodes}
-        for own in self.single_agent_episode_iterator(episodes, agents_that_stepped_only=True):
-            pool = rl_module[own.module_id].unwrapped() if own.module_id in rl_module else None
-            if isinstance(pool, PoolModule):
-                player = self.player_of(own, whole[own.multi_agent_episode_id])
-                self.add_batch_item(batch, PLAYER, pool.number(player), own)
-        return batch
-
-    def player_of(self, own: Any, episode: Any) -> str:
-        """Return who plays the agent of ``own``, which is a part of ``episode``."""
-        return str(episode.custom_data[PLAYERS][own.agent_id])
 
 
 # ---- any environment -------------------------------------------------------------------------------------

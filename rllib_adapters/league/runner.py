@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 from ray.rllib.env.multi_agent_episode import MultiAgentEpisode
+from ray.rllib.utils.metrics import (
+    NUM_AGENT_STEPS_SAMPLED,
+    NUM_AGENT_STEPS_SAMPLED_LIFETIME,
+    NUM_ENV_STEPS_SAMPLED,
+    NUM_ENV_STEPS_SAMPLED_LIFETIME,
+    NUM_EPISODES,
+    NUM_EPISODES_LIFETIME,
+    NUM_MODULE_STEPS_SAMPLED,
+    NUM_MODULE_STEPS_SAMPLED_LIFETIME,
+)
 
 from rllib_adapters.league.pool import PoolModule
 
@@ -38,6 +49,31 @@ class LeagueEnvRunner(MultiAgentEnvRunner):
     def _replace_games(self) -> None:
         """Make the games again, and begin with others; what was played of those in progress is lost."""
         self.make_env()
+
+    def log_steps(
+        self, steps: int, ended: int, by_agent: Mapping[str, int], by_module: Mapping[str, int]
+    ) -> None:
+        """Log the steps of a sample and the games that ended in it, as RLlib logs them one by one."""
+        self.metrics.log_value(NUM_ENV_STEPS_SAMPLED, steps, reduce="sum")
+        self.metrics.log_value(
+            NUM_ENV_STEPS_SAMPLED_LIFETIME, steps, reduce="lifetime_sum", with_throughput=True
+        )
+        self.metrics.log_dict(
+            {
+                NUM_EPISODES: ended,
+                NUM_AGENT_STEPS_SAMPLED: by_agent,
+                NUM_MODULE_STEPS_SAMPLED: by_module,
+            },
+            reduce="sum",
+        )
+        self.metrics.log_dict(
+            {
+                NUM_EPISODES_LIFETIME: ended,
+                NUM_AGENT_STEPS_SAMPLED_LIFETIME: by_agent,
+                NUM_MODULE_STEPS_SAMPLED_LIFETIME: by_module,
+            },
+            reduce="lifetime_sum",
+        )
 
     # ---- the league -------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from rllib_adapters.envs.agent_interface import SHARED
 from rllib_adapters.envs.single import OPPONENT
-from rllib_adapters.league.pool import AddPlayers
+from rllib_adapters.league.pool import PLAYER, PoolModule
 from rllib_adapters.observations.log import ObservationLog, SharedObservations
 from territorial.typing import Arrays
 
@@ -154,12 +154,18 @@ def _is_recorded(episode: Any) -> bool:
     return isinstance(seen, SharedObservations) and not seen.is_made
 
 
-class AddOpponents(AddPlayers):
-    """Adds the number of the snapshot to the rows of frozen seats, as infos name it."""
+class AddOpponents(ConnectorV2):
+    """Adds the number of the snapshot to the rows of frozen seats, as infos name it, and to no others."""
 
-    def player_of(self, own: Any, episode: Any) -> str:
-        """Return the name of a snapshot."""
-        return str(own.get_infos(-1)[OPPONENT])
+    def __call__(
+        self, *, rl_module: Any, batch: dict[str, Any], episodes: list[Any], **_: Any
+    ) -> dict[str, Any]:
+        """Return ``batch`` with the column ``PLAYER``."""
+        for own in self.single_agent_episode_iterator(episodes, agents_that_stepped_only=True):
+            pool = rl_module[own.module_id].unwrapped() if own.module_id in rl_module else None
+            if isinstance(pool, PoolModule):
+                self.add_batch_item(batch, PLAYER, pool.number(str(own.get_infos(-1)[OPPONENT])), own)
+        return batch
 
 
 def frames_for_runners(env: Any, spaces: Any, device: Any) -> SharedFrames:

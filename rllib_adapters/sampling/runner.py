@@ -17,17 +17,7 @@ from ray.rllib.env.env_context import EnvContext
 from ray.rllib.env.env_errors import StepFailedRecreateEnvError
 from ray.rllib.env.env_runner import NUM_ENV_STEP_FAILURES_LIFETIME
 from ray.rllib.env.multi_agent_episode import MultiAgentEpisode
-from ray.rllib.utils.metrics import (
-    NUM_AGENT_STEPS_SAMPLED,
-    NUM_AGENT_STEPS_SAMPLED_LIFETIME,
-    NUM_ENV_STEPS_SAMPLED,
-    NUM_ENV_STEPS_SAMPLED_LIFETIME,
-    NUM_EPISODES,
-    NUM_EPISODES_LIFETIME,
-    NUM_MODULE_STEPS_SAMPLED,
-    NUM_MODULE_STEPS_SAMPLED_LIFETIME,
-    RLMODULE_INFERENCE_TIMER,
-)
+from ray.rllib.utils.metrics import RLMODULE_INFERENCE_TIMER
 from torch import Tensor
 
 from rllib_adapters import ray_private
@@ -335,29 +325,9 @@ class TerritorialEnvRunner(SeatRunner):
             functions = self.config.callbacks_on_episode_end
             ray_private.call_back(self, "on_episode_end", functions, **info, rl_module=self.module)
         counts = self._counts
-        steps, by_agent, by_module = counts.games, counts.by_agent(), counts.by_module()
-        self.metrics.log_value(NUM_ENV_STEPS_SAMPLED, steps, reduce="sum")
-        self.metrics.log_value(
-            NUM_ENV_STEPS_SAMPLED_LIFETIME, steps, reduce="lifetime_sum", with_throughput=True
-        )
-        self.metrics.log_dict(
-            {
-                NUM_EPISODES: len(ended),
-                NUM_AGENT_STEPS_SAMPLED: by_agent,
-                NUM_MODULE_STEPS_SAMPLED: by_module,
-            },
-            reduce="sum",
-        )
-        self.metrics.log_dict(
-            {
-                NUM_EPISODES_LIFETIME: len(ended),
-                NUM_AGENT_STEPS_SAMPLED_LIFETIME: by_agent,
-                NUM_MODULE_STEPS_SAMPLED_LIFETIME: by_module,
-            },
-            reduce="lifetime_sum",
-        )
-        if steps:
-            self._log_env_steps(metric=self._metrics_num_env_steps_sampled, num_steps=steps)
+        self.log_steps(counts.games, len(ended), counts.by_agent(), counts.by_module())
+        if counts.games:
+            self._log_env_steps(metric=self._metrics_num_env_steps_sampled, num_steps=counts.games)
         counts.clear()
         window = max(
             1, math.ceil(self.config.metrics_num_episodes_for_smoothing / (self.config.num_env_runners or 1))

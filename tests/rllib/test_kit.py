@@ -12,11 +12,13 @@ import gymnasium as gym
 import numpy as np
 import pytest
 import torch
+import tree
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.bc import BCConfig
 from ray.rllib.algorithms.dqn import DQNConfig
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.algorithms.sac import SACConfig
+from ray.rllib.connectors.connector_v2 import ConnectorV2
 from ray.rllib.connectors.env_to_module import MeanStdFilter
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.rl_module import RLModule, RLModuleSpec
@@ -189,6 +191,58 @@ def test_the_players_that_were_drawn_act_and_outcomes_are_those_of_the_boards(
         for agent, column, legal, _ in game:
             if players[agent] in columns:
                 assert column == legal[columns[players[agent]]]
+
+
+class Marked(ConnectorV2):
+    """Adds a column that follows from what an agent sees, as connectors of a user's may."""
+
+    def __call__(self, *, batch, episodes, **_):
+        for own in self.single_agent_episode_iterator(episodes, agents_that_stepped_only=True):
+            first = np.ravel(tree.flatten(own.get_observations(-1))[0])[0]
+            self.add_batch_item(batch, "mark", first, own)
+        return batch
+
+
+@pytest.mark.parametrize("env", ["unlike", "four"])
+def test_rows_and_actions_are_those_of_the_connectors_of_rllib(env, ends, tmp_path):
+    config = made(env, tmp_path, config=kit.config_of(env, env_to_module_connector=lambda *_, **__: Marked()))
+    runner = ends(config.build_algo()).env_runner
+    runner.sample(num_timesteps=5)
+    episodes, shared = runner._ongoing_episodes, ({}, {})
+    ours, theirs = (
+        kind.build_env_to_module_connector(config, runner.env, runner.spaces)(
+            rl_module=runner.module, batch={}, episodes=episodes, explore=False, shared_data=data
+        )
+        for kind, data in zip((type(config), PPOConfig), shared, strict=True)
+    )
+    agents, others = (data["memorized_map_structure"] for data in shared)
+    assert set(ours) == set(theirs) == set(agents)
+    for module, columns in theirs.items():
+        order = [others[module].index(agent) for agent in agents[module]]
+        for column in (Columns.OBS, "mark"):
+            tree.assert_same_structure(ours[module][column], columns[column])
+            for own, part in zip(*map(tree.flatten, (ours[module][column], columns[column])), strict=True):
+                assert torch.equal(own, part[order])
+    outputs = runner.module.forward_inference(ours)
+    mine, rllibs = (
+        kind.build_module_to_env_connector(config, runner.env, runner.spaces)(
+            rl_module=runner.module,
+            batch={module: dict(columns) for module, columns in outputs.items()},
+            episodes=episodes,
+            explore=False,
+            shared_data=shared[0],
+        )
+        for kind in (type(config), PPOConfig)
+    )
+    mine.setdefault(Columns.ACTIONS_FOR_ENV, mine[Columns.ACTIONS])  # which RLlib's runner takes then
+    np.testing.assert_equal(mine, rllibs)
+
+
+def test_steps_are_counted_as_rllib_counts_them(ends, tmp_path):
+    results = ends(made("unlike", tmp_path).build_algo()).train()["env_runners"]
+    steps = results["num_env_steps_sampled"]
+    assert results["num_agent_steps_sampled"] == dict.fromkeys("abc", steps)
+    assert sum(results["num_module_steps_sampled"].values()) == 3 * steps
 
 
 @pytest.mark.parametrize("module", [kit.Net, kit.Convolution, kit.Transformer, kit.DEFAULTS["PPO"]])
