@@ -3,8 +3,9 @@
 
 MAgent2's ``battle`` on 16 x 16 cells, two armies of 6 agents, 4 games in a process, two layers of 256
 (288,022 parameters); an iteration has 400 steps. By itself RLlib has a module for every snapshot. Each line
-is a process of its own; an MB is 2**20 bytes, over what it took after imports, and in brackets what
-``predict_memory`` says. In iterations runners have read as many snapshots as they keep open::
+is a process of its own; an MB is 2**20 bytes, over what it took after imports and without Ray's services,
+and in brackets what ``predict_memory`` says. In iterations runners have read as many snapshots as they keep
+open. The last column has what each runner process alone holds at the end::
 
     pip install magent2
     python benchmarks/rllib/any_env.py --snapshots 1 32 300
@@ -12,6 +13,7 @@ is a process of its own; an MB is 2**20 bytes, over what it took after imports, 
 
 import argparse
 import gc
+import os
 import subprocess
 import sys
 import tempfile
@@ -36,7 +38,7 @@ from ray.tune.registry import register_env
 from rllib_adapters import add_league, predict_memory
 from rllib_adapters.league.control import of_spaces
 from territorial.league import League, LeagueConfig, Learner, Manifest, Opponents, SnapshotStore
-from territorial.memory.measure import measure
+from territorial.memory.measure import ProcessMemory, give_back, measure
 from territorial.memory.plan import MB
 from territorial.nets.frozen import MAX_OPEN
 
@@ -111,6 +113,16 @@ def by_itself(config: PPOConfig, count: int) -> Any:
     return config.rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs=specs))
 
 
+def processes() -> list[ProcessMemory]:
+    """Return this process and those of Ray that may be runners; its services grow by themselves at first."""
+    return [one for one in measure().processes if one.pid == os.getpid() or one.name.startswith("ray::")]
+
+
+def taken() -> int:
+    """Return what they take together."""
+    return sum(one.nbytes for one in processes())
+
+
 def read(runner: Any, names: list[str]) -> None:
     """Have a runner open and read snapshots."""
     for pool in runner.pools().values():
@@ -125,14 +137,17 @@ def one(kind: str, count: int, runners: int, iterations: int) -> None:
     register_env("battle", battle)
     ray.init(address="local", num_cpus=4, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     gc.collect()
-    before = measure().total
+    before = taken()
     config = PPOConfig().environment("battle")
     config.env_runners(num_env_runners=runners, num_envs_per_env_runner=4)
     config.training(train_batch_size_per_learner=400, minibatch_size=400, num_epochs=1)
     plain = config.copy()
-    algorithm = (with_kit if kind == KIT else by_itself)(config, count).build_algo()
+    league = (with_kit if kind == KIT else by_itself)(config, count)
+    gc.collect()
+    give_back()  # what making snapshots has left
+    algorithm = league.build_algo()
     time.sleep(2)
-    built, peak, seconds = measure().total, 0, []
+    built, peak, seconds = taken(), 0, []
     if kind == KIT:
         names = [f"main-{number}" for number in range(min(count, MAX_OPEN))]
         algorithm.env_runner_group.foreach_env_runner(partial(read, names=names))
@@ -140,12 +155,14 @@ def one(kind: str, count: int, runners: int, iterations: int) -> None:
         began = time.process_time()
         algorithm.train()
         seconds.append(time.process_time() - began)
-        peak = max(peak, measure().total)
+        peak = max(peak, taken())
     plan = predict_memory(with_kit(plain, count))[kind == RLLIB]
     idle = sum(item.nbytes for item in plan.items if item.is_idle and "runner" not in item.places)
     found = (built - before, plan.built - idle), (peak - before, plan.peak - idle)
     sizes = "".join(f"{measured / MB:10.0f} ({predicted / MB:5.0f})" for measured, predicted in found)
-    print(f"{kind:6}{count:10}{runners:9}{sizes}{np.median(seconds):12.2f}", flush=True)
+    private = [one.private / MB for one in processes() if "Env" in one.name]
+    held = f"{np.mean(private):12.0f}" if private else ""
+    print(f"{kind:6}{count:10}{runners:9}{sizes}{np.median(seconds):12.2f}{held}", flush=True)
 
 
 def main() -> None:
@@ -162,7 +179,9 @@ def main() -> None:
         warnings.filterwarnings("ignore")
         one(given.one, given.snapshots[0], given.runners, given.iterations)
         return
-    print(f"{'snapshots':>16}{'runners':>9}{'built MB':>18}{'peak MB':>18}{'CPU seconds':>12}")
+    print(
+        f"{'snapshots':>16}{'runners':>9}{'built MB':>18}{'peak MB':>18}{'CPU seconds':>12}{'runner MB':>12}"
+    )
     for count in given.snapshots:
         for kind in (KIT, RLLIB):
             options = ["--snapshots", str(count), "--runners", str(given.runners)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from torch.autograd.graph import saved_tensors_hooks
 
 from rllib_adapters.league.line_up import LEARNS
 from rllib_adapters.league.pool import build_module, pools_of
+from territorial.evaluation.ratings import layout
 from territorial.memory.plan import MB, BudgetError, Item, Place, Plan, in_mb
 from territorial.nets.frozen import MAX_OPEN, mapped
 
@@ -28,6 +30,8 @@ ROW = 3_000
 """Bytes of an agent's step beside what it saw: action, distribution, and what Python keeps of them."""
 LEARNED = 2
 """Copies of what agents saw, where it is learned from: as it came, and as a batch."""
+LEAGUES = 3
+"""Copies of a league: in its configuration, in that of the algorithm, and what copying has left."""
 ADAM = 3
 """Copies of weights that learn: gradients, and two moments."""
 
@@ -78,6 +82,8 @@ def _plan(config: Any, *, is_alone: bool) -> Plan:
     drawn = (config.seating.draw(table, random)[LEARNS] for table in config.table.tables)
     batch, why = LEARNED * steps * _seen(config, max(drawn, key=len)), f"{steps:,} steps"
     played = -(-steps // (config.num_env_runners or 1)) * step
+    tables = layout(config.capacity).values()
+    payoff = sum(math.prod(shape) * np.dtype(kind).itemsize for kind, shape in tables)
     rows = getattr(config, "minibatch_size", None) or config.train_batch_size_per_learner
     return Plan(
         "RLlib by itself" if is_alone else "add_league",
@@ -93,6 +99,13 @@ def _plan(config: Any, *, is_alone: bool) -> Plan:
                 "built",
                 AT_WORK,
                 "RLlib's and PyTorch's own, in use",
+            ),
+            Item(
+                "league",
+                ("driver",),
+                "built",
+                0 if is_alone else LEAGUES * payoff,
+                f"{LEAGUES} copies of its payoff matrix",
             ),
             Item("modules that play", ("driver", "runner"), "built", modules, whole),
             Item("modules that learn", (learner,), "built", modules, whole),
