@@ -78,7 +78,9 @@ def main():
     )
     config = PPOConfig().environment("four")
     config.env_runners(num_env_runners=given.runners, num_envs_per_env_runner=16)
-    config.training(train_batch_size_per_learner=2000, minibatch_size=250, num_epochs=4, entropy_coeff=0.01)
+    config.training(
+        train_batch_size_per_learner=2000, minibatch_size=250, num_epochs=4, entropy_coeff=0.01, lr=5e-4
+    )
     config = add_league(
         config,
         League(rules),
