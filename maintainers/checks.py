@@ -156,7 +156,12 @@ VERIFY: list[CheckPart] = [
     CheckPart("programs-of-others", [f"python {ROOT / 'maintainers/programs_of_others.py'}"], "full"),
     CheckPart("oldest-ray", [f"{TEST} {LONG} tests/rllib", LEAGUE], "oldest-ray"),
     CheckPart(
-        "leagues-of-others", [f"{TEST} -m slow tests/rllib/test_kit.py -k goes_on"], "leagues-of-others"
+        "leagues-of-others",
+        [
+            f"{TEST} -m slow tests/rllib/test_kit.py -k goes_on",
+            "python -W ignore benchmarks/rllib/any_env.py --snapshots 2 --iterations 1",
+        ],
+        "leagues-of-others",
     ),
     CheckPart("newest", [f"{TEST} -n 2 {QUICK} tests"], "newest"),
     CheckPart("processor-oldest", [f"{TEST} {QUICK} {FLOATS}"], "full", OLDEST),
