@@ -73,13 +73,17 @@ CHECK: list[list[list[CheckPart]]] = [
     ],
     [[CheckPart("core", ["python bootstrap.py test -x"])]],
     [
-        [
-            CheckPart("rllib", [f"{TEST} {QUICK} {APART_FROM_KIT} tests/rllib", LEAGUE], "full"),
-            CheckPart("nothing-compiles", ["python maintainers/first_steps.py"], "full"),
-            CheckPart("torch", [f"{TEST} {QUICK} tests/torch"], "full"),
-        ],
+        # Tests with Ray wait half of their time, so that a third lane has a core.
+        [CheckPart("rllib", [f"{TEST} {QUICK} {APART_FROM_KIT} tests/rllib", LEAGUE], "full")],
         [
             CheckPart("rllib-kit", [f"{TEST} {QUICK} {KIT}"], "full"),
+            CheckPart(
+                "quick-browser", [BROWSER, f"{TEST} -m 'browser and quick' tests/browser"], needs=CHROMIUM
+            ),
+        ],
+        [
+            CheckPart("nothing-compiles", ["python maintainers/first_steps.py"], "full"),
+            CheckPart("torch", [f"{TEST} {QUICK} tests/torch"], "full"),
             CheckPart("compiler", [f"{TEST} {QUICK} {FLOORS}"], "ends", COMPILED, needs=NUMBA_FLOOR),
             CheckPart(
                 "trainers",
@@ -88,9 +92,6 @@ CHECK: list[list[list[CheckPart]]] = [
                     "python examples/ppo.py --num-games 4 --rollout 16 --total-steps 192 --eval-games 4",
                 ],
                 "full",
-            ),
-            CheckPart(
-                "quick-browser", [BROWSER, f"{TEST} -m 'browser and quick' tests/browser"], needs=CHROMIUM
             ),
         ],
     ],
