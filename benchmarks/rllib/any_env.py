@@ -44,6 +44,8 @@ from territorial.nets.frozen import MAX_OPEN
 
 KIT, RLLIB = "kit", "rllib"
 WIDTH = 256
+RUNNERS = "ray::AnyEnv", "ray::MultiAgent"
+"""Their names in the system, which cuts them to 15 characters; Ray's services have others."""
 
 
 class Net(TorchRLModule, ValueFunctionAPI):
@@ -114,8 +116,9 @@ def by_itself(config: PPOConfig, count: int) -> Any:
 
 
 def processes() -> list[ProcessMemory]:
-    """Return this process and those of Ray that may be runners; its services grow by themselves at first."""
-    return [one for one in measure().processes if one.pid == os.getpid() or one.name.startswith("ray::")]
+    """Return this process, and those that are runners or may become one."""
+    names = *RUNNERS, "ray::IDLE"
+    return [one for one in measure().processes if one.pid == os.getpid() or one.name.startswith(names)]
 
 
 def taken() -> int:
@@ -160,7 +163,7 @@ def one(kind: str, count: int, runners: int, iterations: int) -> None:
     idle = sum(item.nbytes for item in plan.items if item.is_idle and "runner" not in item.places)
     found = (built - before, plan.built - idle), (peak - before, plan.peak - idle)
     sizes = "".join(f"{measured / MB:10.0f} ({predicted / MB:5.0f})" for measured, predicted in found)
-    private = [one.private / MB for one in processes() if "Env" in one.name]
+    private = [one.private / MB for one in processes() if one.name.startswith(RUNNERS)]
     held = f"{np.mean(private):12.0f}" if private else ""
     print(f"{kind:6}{count:10}{runners:9}{sizes}{np.median(seconds):12.2f}{held}", flush=True)
 
