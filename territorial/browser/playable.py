@@ -19,6 +19,8 @@ from territorial.config.map_names import ALL_MAPS, Terrain
 from territorial.constants import OBS_VERSION, __version__
 from territorial.engine.seats import DRIVEN, FIRST_CUSTOM_CODE, SEAT_NAMES, Seat, starting_troops
 from territorial.engine.vec_game import VecGame
+from territorial.evaluation import what_if
+from territorial.evaluation.intervals import students_t
 from territorial.evaluation.schedule import CHAMPION
 from territorial.game.state import view
 from territorial.maps.bank import ground_of
@@ -61,6 +63,15 @@ def playable(
         "template": replay_template(replay),
         "codes": {**codes, "champion_name": CHAMPION, "interval": INTERVAL},
         "shown": columns_shown(replay.config),
+        "judging": {
+            "launches": what_if.MOST_LAUNCHES,
+            "few": what_if.FEW_GAMES,
+            "finalists": what_if.MOST_FINALISTS,
+            "many": what_if.MANY_GAMES,
+            "students_t": students_t(what_if.MANY_GAMES - 1),
+            "seconds": 5,
+            "driven": list(DRIVEN),
+        },
         "changes": changes,
         "bots": {name: code for code, name in (*enumerate(SEAT_NAMES), *custom) if name not in DRIVEN},
         "troops": {name: int(starting_troops([name], replay.config)[0]) for name in sorted(RESERVED_NAMES)},

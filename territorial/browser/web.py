@@ -61,7 +61,15 @@ SCRIPTS = {
         "play.js",
     ),
     "served": ("served.js",),
-    "local": ("engine.js", "situation.js", "observation.js", "replay_file.js", "local.js", "drop.js"),
+    "local": (
+        "engine.js",
+        "situation.js",
+        "observation.js",
+        "replay_file.js",
+        "costliest.js",
+        "local.js",
+        "drop.js",
+    ),
 }
 """Those of all pages, of one that shows a game, of one that plays a seat, of one whose game a server plays,
 and of one that plays its game by itself; in the order in which they need each other."""

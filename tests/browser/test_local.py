@@ -19,6 +19,7 @@ from territorial.browser.panels import agent_view
 from territorial.browser.playable import playable
 from territorial.browser.web import write_page
 from territorial.config.map_names import ALL_MAPS
+from territorial.evaluation.what_if import costliest_launch
 from territorial.maps import make_maps
 from territorial.replay import Replay, file_format
 from tests.bots.networks import TRAINED
@@ -141,6 +142,35 @@ def test_a_game_that_is_taken_over_again_and_again_is_a_replay_each_time(opened,
             assert branch.names[at - 1] == replay.names[at - 1]
         before = branch
     assert tab.evaluate(SHOWN) == shown_of(before)
+
+
+@seeds(24)
+def test_the_costliest_launch_is_that_of_python(opened, seed):
+    replay, rng = game_of(seed), np.random.default_rng(seed)
+    tick = replay.num_ticks // 4 // replay.config.decision_every * replay.config.decision_every
+    seat = int(rng.choice(np.flatnonzero(replay.seek(tick).state.alive[0, 1:]) + 1))
+    tab = opened(replay)
+    tab.evaluate("(local.about = JSON.parse(element('engine').textContent)).judging.seconds = 1e6")
+    for _ in range(2):
+        branch = Replay.from_bytes(base64.b64decode(tab.evaluate(PLAY, [tick, seat, 1000])))
+        found = tab.evaluate("local.judged.then(() => page.game.now.costliest)")
+        expected = costliest_launch(branch, seat, players={OWN.name: OWN}, seconds=1e6)
+        assert found == (expected and expected._asdict())
+        if not found:
+            break
+        tick = found["tick"]
+        click(tab, "#ending [value=retry]", until=f"page.film.lastTick === {tick} && !local.isBusy")
+        settle(tab)
+        assert (text_of(tab, "#ending .costliest"), tab.evaluate("page.game.now.seat")) == ("", seat)
+        again = Replay.from_bytes(base64.b64decode(tab.evaluate(SAVED)))
+        assert again.digest == branch.seek(tick).digest(0)
+
+
+def test_no_costliest_launch_is_looked_for_once_another_game_is_played(opened):
+    tab = opened(recorded_game(seed=3)[1])
+    tab.evaluate("Judge.prototype.costliest = function* () { for (;;) yield; }, 0")
+    tab.evaluate(PLAY, [0, 1, 1000])
+    assert tab.evaluate("playOnHere(10, 1).then(() => local.judged).then(() => local.costliest)") is None
 
 
 @seeds(40)

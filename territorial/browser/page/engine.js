@@ -45,6 +45,10 @@ class Engine {
   get tick() { return Number(this.field("tick")[0]); }
   get isOver() { return this.field("over")[0] !== 0n; }
   isAlive(seat) { return this.field("alive")[seat] !== 0n; }
+  isDriven(seat) { return this.field("seats")[seat] === BigInt(this.codes.page); }
+
+  /** Returns the seats that the page drives. */
+  driven() { return [...this.field("seats").keys()].filter((seat) => seat && this.isDriven(seat)); }
 
   /** Plays one decision; `launches` are those of seats that the page drives: {seat, target, fraction}. */
   step(launches) {

@@ -14,6 +14,7 @@ class LocalGame {
   #engine = null;
   #image = null; // the memory as the page has it
   #start = null; // that at tick 0 of the game that is shown
+  #changes = []; // who took over seats of it
   #header = null; // of the first film
   #told = 0;     // situations
   #timer = 0;
@@ -21,6 +22,7 @@ class LocalGame {
   #origin = null; // the header at tick 0
   #worked = 0; // when the browser could do other things last, milliseconds
   isBusy = false; // until the game of the last wish stands
+  judged = null; // once the costliest launch of the last game that ended has been found, or given up
 
   constructor(page) { this.page = page; }
 
@@ -54,12 +56,16 @@ class LocalGame {
     if (tick % this.#about.config.decision_every) return NOBODY;
     const refused = await this.#ready();
     if (refused) return refused;
-    await this.#forward(tick);
-    if (this.#engine.isOver) return NOBODY;
-    if (film.troops[frame].some((troops, one) => one && troops !== Number(this.#engine.field("troops")[one]))) {
+    const changes = this.#changes.filter((change) => change.tick <= tick); // those of the last game after it are gone
+    const recording = new Recording(this.#start, this.#launches, changes), engine = this.#engine;
+    await this.#work(recording.playTo(engine, tick), { text: () => `Playing to tick ${count(tick)}: ${count(engine.tick)} ...` });
+    recording.seat(engine);
+    this.page.say("");
+    if (engine.isOver) return NOBODY;
+    if (film.troops[frame].some((troops, one) => one && troops !== Number(engine.field("troops")[one]))) {
       return "The game, played again, is not the one of the film.";
     }
-    this.#sit(tick, seat);
+    this.#sit(tick, seat, changes);
     this.page.branch(frame, { title: `You from tick ${count(tick)}`, names: this.header.names });
     this.#prepare(tick, seat, false);
     return "";
@@ -80,7 +86,7 @@ class LocalGame {
     this.#start = engine.save();
     const called = names.map((one, n) => (n + 1 === seat ? name : one));
     this.header = this.#origin = { ...engine.template.header, ...ground.header, seed: number, seats, names: called };
-    engine.changes = this.changes = [];
+    this.#changes = [];
     this.land = ground.land;
     page.showFilm(this.#filmOf({ title: `${title}, seed ${number}`, names: called, ...ground.look }));
     this.card = { ...card, level, map, name, seed: number };
@@ -95,7 +101,10 @@ class LocalGame {
     } catch (error) {
       return `${NO_MEMORY} (${error.message}).`;
     }
-    this.#image ??= this.#start = this.#engine.save();
+    if (!this.#image) {
+      this.#image = this.#start = this.#engine.save();
+      this.#changes = this.#engine.changes;
+    }
     this.#header ??= this.page.film.header;
     this.land ??= this.#land;
     return "";
@@ -133,10 +142,10 @@ class LocalGame {
     try {
       const replay = await readReplay(file, this.#about.template.header), { header, land } = replay;
       const changes = (header.changes ?? []).map(([tick, seat, name]) => ({ tick, seat, code: this.#codeOf(name), name }));
-      const start = this.#seated(replay), film = await this.#played(replay, changes);
+      const start = this.#seated(replay), played = this.#played(replay, new Recording(start, replay.launches, changes));
+      const film = await this.#work(played, { text: () => `Playing the replay: tick ${count(this.#engine.tick)} of ${count(header.ticks)} ...` });
       Object.assign(this, { header: null, land, now: null });
-      Object.assign(this.#engine, { changes });
-      [this.#start, this.#origin] = [start, header];
+      [this.#start, this.#origin, this.#changes] = [start, header, changes];
       page.start?.dialog.close();
       page.game?.watchAgain();
       page.showFilm(film);
@@ -162,88 +171,65 @@ class LocalGame {
   }
 
   /** Plays the game of a replay to its end; returns its film, or throws an Error where it is not the one that was recorded. */
-  async #played({ header, launches, checkpoints }, changes) {
+  *#played({ header, checkpoints }, recording) {
     const engine = this.#engine, { seats, names, ticks, over, map_kind: kind, terrain, seed } = header, every = engine.config.decision_every;
     const film = this.#filmOf({ title: `${seats.length} players, seed ${seed}`, names, map: kind ?? "a map of its own", ...this.#about.looks[terrain] });
-    const byTick = byTicks(launches), digests = new Map(checkpoints.map(({ tick, digest }) => [tick, String(digest)]));
+    const digests = new Map(checkpoints.map(({ tick, digest }) => [tick, String(digest)]));
     const stride = every * Math.ceil(engine.config.max_ticks / every / MOST_FRAMES), since = { launches: [], gifts: [] };
     for (;;) {
       const { tick } = engine, wanted = digests.get(tick);
       check(!wanted || wanted === String(digestOf(BigInt(seed), engine.position())), `the game, played again, differs at tick ${count(tick)}`);
       if (tick >= ticks || engine.isOver) break;
-      this.#change(tick, changes);
-      const recorded = byTick.get(tick) ?? [], driven = new Set(this.#driven()), lives = engine.field("alive").slice();
-      const done = this.#step(recorded.filter(({ seat }) => driven.has(seat))), other = firstOther(recorded, done.launches, lives);
+      const lives = engine.field("alive").slice(), done = this.#step(recording.decided(engine));
+      const other = firstOther(recording.at(tick), done.launches, lives);
       if (other) fail(`seat ${other}, ${asText(playersAt(header, tick)[other - 1])}, launches otherwise than was recorded at tick ${count(tick)}`);
       for (const [name, list] of Object.entries(since)) list.push(...done[name]);
       if (engine.tick % stride === 0 || engine.isOver || engine.tick >= ticks) film.append(frameOf(engine, since.launches.splice(0), since.gifts.splice(0)));
-      await this.#pause(`Playing the replay: tick ${count(engine.tick)} of ${count(ticks)} ...`);
+      yield;
     }
     check(engine.tick === ticks && engine.isOver === over, `the game, played again, is ${engine.isOver ? "" : "not "}over at tick ${count(engine.tick)}; the recorded one was ${over ? "" : "not "}over at tick ${count(ticks)}`);
-    this.#change(ticks, changes);
+    recording.seat(engine);
     film.isComplete = true;
     return film;
   }
 
-  /** Lets the browser do other things where work has taken long, and says how far it is. */
-  async #pause(text) {
-    if (performance.now() - this.#worked < WORK_MS) return;
-    this.page.say(text);
-    await new Promise((done) => setTimeout(done));
-    this.#worked = performance.now();
+  /** Does work in steps, after some of which the browser does other things, and says how far it is; returns its result, or null once it is not wanted. */
+  async #work(steps, { text = null, isWanted = () => true }) {
+    while (isWanted()) {
+      const { done, value } = steps.next();
+      if (done) return value;
+      if (performance.now() - this.#worked < WORK_MS) continue;
+      if (text) this.page.say(text());
+      await new Promise((rested) => setTimeout(rested));
+      this.#worked = performance.now();
+    }
+    return null;
   }
 
   // ---- going on from a moment ----------------------------------------------------------------------
 
   #prepare(tick, seat, goesOn) {
     this.#due = null;
-    Object.assign(this, { seat, tick, pace: LOCAL_PACE, isPaused: !goesOn, queued: null, hasDecided: false, hasResigned: false, open: new Set(), aim: null });
+    Object.assign(this, { seat, tick, pace: LOCAL_PACE, isPaused: !goesOn, queued: null, hasDecided: false, hasResigned: false, open: new Set(), aim: null, costliest: null });
     this.now = situationOf(this.#engine, seat);
   }
 
   get #about() { return (this.about ??= JSON.parse(element("engine").textContent)); }
 
-  /** Plays from tick 0 to `tick`: seats of players that are not in the page make the launches of the film. */
-  async #forward(tick) {
-    const engine = this.#engine, byTick = byTicks(this.#launches);
-    engine.restore(this.#start);
-    this.changes = engine.changes.filter((change) => change.tick <= tick); // those of the last game after it are gone
-    while (engine.tick < tick) {
-      this.#change(engine.tick, this.changes);
-      const driven = new Set(this.#driven());
-      engine.step((byTick.get(engine.tick) ?? []).filter(({ seat }) => driven.has(seat)));
-      await this.#pause(`Playing to tick ${count(tick)}: ${count(engine.tick)} ...`);
-    }
-    this.#change(tick, this.changes);
-    this.page.say("");
-  }
-
-  /** Lets those sit down who took over a seat since the decision before `tick`, one after the other: a seat may have changed twice. */
-  #change(tick, changes) {
-    const now = changes.filter((change) => change.tick <= tick && change.tick > tick - this.#engine.config.decision_every);
-    for (const change of now) this.#engine.seat([[change.seat, change.code]]);
-  }
-
   /** The launches of the film, those of a seat in the order of ticks. */
   get #launches() { return this.page.film.launches.flatMap((of, seat) => of.map((launch) => ({ seat, ...launch }))); }
 
-  /** Returns the seats that the page drives. */
-  #driven() {
-    const { page } = this.#engine.codes, seats = this.#engine.field("seats");
-    return [...seats.keys()].filter((seat) => seat && seats[seat] === BigInt(page));
-  }
-
   /** Gives the seat to the person; the champion goes on for others that the page has driven so far. */
-  #sit(tick, seat) {
+  #sit(tick, seat, changes) {
     const engine = this.#engine, { codes } = engine, origin = (this.#origin ??= engine.template.header), names = [...origin.names];
-    for (const one of this.changes) if (one.player) names[one.seat - 1] = one.name; // those that took over here
+    for (const one of changes) if (one.player) names[one.seat - 1] = one.name; // those that took over here
     const before = { ...(this.header ?? origin), names }, known = playersAt(before, tick);
-    const others = this.#driven().filter((one) => one !== seat && engine.isAlive(one));
+    const others = engine.driven().filter((one) => one !== seat && engine.isAlive(one));
     const sitting = [{ seat, code: "page", player: "agent", name: this.card?.name ?? "person" },
       ...others.map((one) => ({ seat: one, code: codes.champion, player: codes.champion_name, name: codes.champion_name }))]
       .filter((one) => known[one.seat - 1] !== one.player);
     engine.seat(sitting.map(({ seat: one, code }) => [one, code]));
-    engine.changes = [...this.changes, ...sitting.map((one) => ({ tick, ...one }))];
+    this.#changes = [...changes, ...sitting.map((one) => ({ tick, ...one }))];
     const players = sitting.sort((one, other) => one.seat - other.seat);
     this.header = branchHeader(before, { tick, players, ticks: tick, isOver: false });
   }
@@ -264,8 +250,8 @@ class LocalGame {
   async send(command) { return this.post(command); }
 
   async post(command) {
-    if (command.do === "new") {
-      const refused = await this.begin(command);
+    if (["new", "take_over"].includes(command.do)) {
+      const refused = await (command.do === "new" ? this.begin(command) : this.takeOver(command.tick, command.seat));
       if (!refused) this.game.resume();
       return refused;
     }
@@ -327,12 +313,29 @@ class LocalGame {
   }
 
   #play() {
-    const engine = this.#engine, { film } = this.page, { queued, seat } = this;
+    const engine = this.#engine, { film } = this.page, { queued, seat, now: { is_alive: wasAlive } } = this;
     const { launches, gifts } = this.#step(queued ? [{ seat, target: queued.target, fraction: FRACTIONS[queued.share] }] : []);
     Object.assign(this, { queued: null, hasDecided: false, now: situationOf(engine, seat) });
     film.append(frameOf(engine, launches, gifts));
     film.isComplete = this.now.is_over;
     this.page.grown();
+    this.#tell();
+    if (wasAlive && !(this.now.is_alive && !this.now.is_over)) this.judged = this.#judge();
+  }
+
+  /** Finds out in the background which launch cost the person most places, as long as this game is played, and tells it. */
+  async #judge() {
+    const { header, seat } = this, { judging, bots } = this.#about, launches = this.#launches, { film } = this.page;
+    const since = Math.max(0, ...(header.changes ?? []).filter(([, one]) => one === seat).map(([tick]) => tick));
+    const own = launches.filter((launch) => launch.seat === seat && launch.tick >= since);
+    const largest = own.toSorted((one, other) => other.fraction - one.fraction).slice(0, judging.launches);
+    const goesOn = (name) => judging.driven.includes(name) || ownOf(bots, name) !== undefined;
+    const isKnown = ({ tick }) => playersAt(header, tick).every((name, n) => goesOn(name) || !film.alive[film.frameAt(tick)][n + 1]);
+    if (!largest.every(isKnown)) return;
+    const judge = new Judge(await Engine.open(this.#about), new Recording(this.#start, launches, this.#changes), header, seat);
+    const costliest = await this.#work(judge.costliest(largest), { isWanted: () => this.header === header && this.game.isLive });
+    if (!costliest) return;
+    Object.assign(this, { costliest });
     this.#tell();
   }
 
@@ -346,7 +349,7 @@ class LocalGame {
   #tell() {
     const { now, queued, seat, page: { film } } = this, wait = this.#wait();
     this.arrived({
-      ...now, seat, number: ++this.#told, title: film.header.title, card: this.#card, costliest: null, queued, pages: 1,
+      ...now, seat, number: ++this.#told, title: film.header.title, card: this.#card, costliest: this.costliest, queued, pages: 1,
       wait_ms: wait && Math.round(wait), is_paused: this.isPaused, has_decided: this.hasDecided,
       has_resigned: this.hasResigned, pace: this.pace, replay: this.fileName, panels: this.#panels(),
     });
@@ -410,14 +413,38 @@ class LocalGame {
 /** Returns what an object has under a name from elsewhere, which may be "constructor". */
 const ownOf = (values, name) => (Object.hasOwn(values, name) ? values[name] : undefined);
 
-/** Returns launches by the ticks at which they were made. */
-function byTicks(launches) {
-  const found = new Map();
-  for (const launch of launches) {
-    if (!found.has(launch.tick)) found.set(launch.tick, []);
-    found.get(launch.tick).push(launch);
+/** A game as it was played: its memory at tick 0, its launches, and who took over seats. Engines play it again. */
+class Recording {
+  #launches; // by tick
+
+  constructor(start, launches, changes) {
+    Object.assign(this, { start, changes });
+    this.#launches = Map.groupBy(launches, ({ tick }) => tick);
   }
-  return found;
+
+  /** Returns the launches of a tick. */
+  at(tick) { return this.#launches.get(tick) ?? []; }
+
+  /** Lets those sit down who took over a seat since the last decision, one after the other: a seat may have changed twice. */
+  seat(engine) {
+    const { tick, config } = engine, now = this.changes.filter((change) => change.tick <= tick && change.tick > tick - config.decision_every);
+    for (const { seat, code } of now) engine.seat([[seat, code]]);
+  }
+
+  /** Lets them sit down, and returns the launches of this tick that the page has to make: of players that it does not have. */
+  decided(engine) {
+    this.seat(engine);
+    return this.at(engine.tick).filter(({ seat }) => engine.isDriven(seat));
+  }
+
+  /** Plays from tick 0 to `tick`, in steps, up to the change of players then. */
+  *playTo(engine, tick) {
+    engine.restore(this.start);
+    while (engine.tick < tick) {
+      engine.step(this.decided(engine));
+      yield;
+    }
+  }
 }
 
 /** Returns the first living seat that has launched otherwise than was recorded, or 0. */
