@@ -52,8 +52,8 @@ LOOK = f"""(text) => {{
         const seats = fields.troops.map((_, seat) => seat), targets = [null, ...seats, BLOCKED];
         const situations = seats.map((seat) => situationOf(game, seat));
         const reasons = situations.map((now, seat) => targets.map((target) => whyNot(now, seat, target)));
-        const numbers = BigInt64Array.from(position.numbers, BigInt), board = bytesOf(position.board);
-        const digest = textOf(digestOf(BigInt(seed), {{ ...position, board, numbers }}));
+        const numbers = BigInt64Array.from(position.numbers, BigInt), cells = bytesOf(position.cells);
+        const digest = textOf(digestOf(seed, {{ cells, numbers }}));
         return {{ situations, reasons, digest }};
     }}));
 }}"""
@@ -116,9 +116,7 @@ def given_of(game):
     position = Position(*(array[0] for array in room))
     step.position_of(state, 0, position)
     shown = {
-        "height": config.height,
-        "width": config.width,
-        "board": text_of(position.board.tobytes()),
+        "cells": text_of(position.board[1:-1, 1:-1].tobytes()),
         "numbers": position.numbers.tolist(),
     }
     fields = {

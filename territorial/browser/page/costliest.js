@@ -45,9 +45,9 @@ class Judge {
       engine.restore(position);
       engine.field("future")[0] = drawn(seed, STREAM_FUTURE, now, BigInt(number));
       for (; !engine.isOver; engine.step([])) yield;
-      const { board, numbers } = engine.position();
+      const { cells, numbers } = engine.position();
       places.push(Number(engine.field("doubled_place")[seat]) / 2);
-      different.add(LATIN.decode(board) + LATIN.decode(numbers));
+      different.add(LATIN.decode(cells) + LATIN.decode(numbers));
     }
     return { places, different: different.size };
   }

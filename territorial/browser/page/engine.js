@@ -9,7 +9,7 @@ const FINE = [0, -2]; // what kernels return that came to their end
 
 /** Returns the bytes of a text in base64, decompressed. */
 async function unpacked(text) {
-  const packed = new Blob([Uint8Array.from(atob(text), (one) => one.charCodeAt(0))]);
+  const packed = new Blob([bytesOf(text)]);
   return new Uint8Array(await new Response(packed.stream().pipeThrough(new DecompressionStream("deflate"))).arrayBuffer());
 }
 
@@ -34,6 +34,7 @@ class Engine {
     this.bytes.set(image);
     const memory = new DataView(this.#memory.buffer), addresses = about.entries.map((symbol) => exports[`${symbol}_address`].value);
     this.field("entries").set(addresses.map((address) => memory.getBigInt64(Number(address), true)));
+    this.image = this.save(); // at tick 0 of the game that the page came with
   }
 
   /** Returns the memory of an array: of a field of the game, or of what kernels are given. */
@@ -86,33 +87,39 @@ class Engine {
   }
 
   /** Has the next game begin on another map: the bits of its land, as replays have them. */
-  lay(land) {
-    const { height, width } = this.config, planes = this.field("bank.planes").fill(0n), [, , rows] = this.arrays["bank.planes"].shape;
-    const bytes = new Uint8Array(planes.buffer, planes.byteOffset, planes.byteLength), stride = Math.ceil(width / 8);
+  #lay(land) {
+    const planes = this.field("bank.planes").fill(0n), [, , rows] = this.arrays["bank.planes"].shape;
+    const bytes = new Uint8Array(planes.buffer, planes.byteOffset, planes.byteLength), stride = Math.ceil(this.config.width / 8);
+    let cells = 0n;
     land.forEach((byte, at) => {
       const row = Math.floor(at / stride), column = at % stride; // of bytes, eight of which are a strip
       bytes[8 * ((column >> 3) * rows + row + 1) + (column & 7)] = byte;
+      for (let bits = byte; bits; bits &= bits - 1) cells++;
     });
-    this.field("bank.num_land")[0] = BigInt(cellsOf(land, height, width).reduce((sum, one) => sum + one, 0));
+    this.field("bank.num_land")[0] = cells;
   }
 
-  /** Begins another game on the map: with a seed, a BigInt, and the codes and starting troops of all seats. */
-  begin(seed, codes, troops) {
+  /** Begins another game: a map, a seed, and the codes and starting troops of all seats; returns the memory at its tick 0. */
+  begin(land, seed, codes, troops) {
     const { page } = this.codes, words = this.calls.reset_game.words;
+    this.restore(this.image);
+    this.#lay(land);
     codes.forEach((code, index) => {
       this.field("next_seats")[index + 1] = BigInt(code);
       this.field("next_troops")[index + 1] = BigInt(troops[index]);
       this.field("next_interval")[index + 1] = code === page ? 1n : 0n;
     });
-    new BigUint64Array(this.#memory.buffer, words, 2)[1] = seed;
+    new BigUint64Array(this.#memory.buffer, words, 2)[1] = BigInt(seed);
     this.#call("reset_game");
+    return this.save();
   }
 
-  /** Returns the board within its ring, and the numbers of the position, of which the digest is taken. */
+  /** Returns the position: the owner codes of all cells, row by row, and the numbers. */
   position() {
     this.#call("position_of");
-    const { height, width } = this.config;
-    return { board: this.field("board"), numbers: this.field("numbers"), height, width };
+    const { height, width } = this.config, board = this.field("board"), cells = new Uint8Array(height * width);
+    for (let row = 0; row < height; row++) cells.set(board.subarray((row + 1) * (width + 2) + 1).subarray(0, width), row * width);
+    return { cells, numbers: this.field("numbers") };
   }
 
   /** Returns the form "pairs" of a seat: its rows, their owners, and the numbers as whole ones of 4096ths. */
@@ -122,13 +129,6 @@ class Engine {
     const [candidates, allies, targets, own, pairs] = ["candidates", "allies", "targets", "own", "pairs"].map((name) => this.field(`seen.${name}`));
     const codes = [...candidates, ...allies], rows = [...codes.keys()].filter((row) => targets[row]);
     return { rows, owners: rows.map((row) => Number(codes[row])), own, pairs };
-  }
-
-  /** Returns the owner codes of all cells, row by row. */
-  owners() {
-    const { board, height, width } = this.position(), found = new Uint8Array(height * width);
-    for (let row = 0; row < height; row++) found.set(board.subarray((row + 1) * (width + 2) + 1).subarray(0, width), row * width);
-    return found;
   }
 
   save() { return this.bytes.slice(); }

@@ -24,15 +24,27 @@ class Numbers {
   }
 }
 
+/** Returns the bytes of a text in base64. */
+const bytesOf = (text) => Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
+
+/** Returns lists of bytes as one. */
+function joined(parts) {
+  const all = new Uint8Array(parts.reduce((total, part) => total + part.length, 0));
+  let place = 0;
+  for (const part of parts) {
+    all.set(part, place);
+    place += part.length;
+  }
+  return all;
+}
+
 /** Cuts bytes, in pieces of any length, into blocks. */
 class Blocks {
   #rest = new Uint8Array(0);
 
   /** Returns the blocks that are complete with `bytes`. */
   push(bytes) {
-    const all = new Uint8Array(this.#rest.length + bytes.length), blocks = [];
-    all.set(this.#rest);
-    all.set(bytes, this.#rest.length);
+    const all = joined([this.#rest, bytes]), blocks = [];
     let start = 0;
     for (;;) {
       let length = 0, unit = 1, at = start, byte = 128;
@@ -115,22 +127,32 @@ class Film {
       this.diedAt[seat] = alive[seat] ? undefined : tick - age;
     }
     for (let seat = 1; seat <= seats; seat++) troops[seat] += numbers.nextSigned();
-    const taken = new Map();
-    this.#changes.push(this.#take(numbers, land, taken));
+    const changes = this.#take(numbers, land);
     this.#takePools(numbers);
-    this.gifts.push(this.header.teams ? this.#takeGifts(numbers) : []);
+    const gifts = this.header.teams ? this.#takeGifts(numbers) : [];
     this.#takeLaunches(numbers, tick);
+    this.#keep({ tick, alive, troops, land, changes, gifts });
+  }
+
+  /** Adds a frame, to which the board, the pools and the launches have come. */
+  #keep({ tick, alive, troops, land, changes: { cells, codes, taken }, gifts }) {
+    const index = this.length;
+    this.#changes.push({ cells: Uint32Array.from(cells), codes: Uint8Array.from(codes) });
     this.attacks.push(this.#attacks(index ? taken : new Map()));
     this.ticks.push(tick);
     this.alive.push(alive);
     this.troops.push(troops);
     this.land.push(land);
-    this.#keepKey(index);
+    this.gifts.push(gifts);
+    this.#sinceKey += cells.length;
+    if (this.#sinceKey < this.numCells) return;
+    this.#keys.push({ index, board: this.#board.slice() });
+    this.#sinceKey = 0;
   }
 
-  /** Reads who gained which cells, plays it on the board and counts it in `land`, and in `taken` by pool. */
-  #take(numbers, land, taken) {
-    const owners = [], width = this.header.width, cells = [], codes = [];
+  /** Reads who gained which cells, and plays it on the board; returns what has changed, as `#change` notes it. */
+  #take(numbers, land) {
+    const owners = [], { width } = this.header, changes = { cells: [], codes: [], taken: new Map() };
     for (let n = numbers.next(); n > 0; n--) owners.push([numbers.next(), numbers.next()]);
     let row = 0, column = 0;
     for (const [code, runs] of owners) {
@@ -139,15 +161,15 @@ class Film {
         column += numbers.nextSigned();
         const first = row * width + column, end = first + numbers.next();
         for (let cell = first; cell < end; cell++) {
-          this.#change(cell, code, land, taken, cells, codes);
+          this.#change(cell, code, land, changes);
         }
       }
     }
-    return { cells: Uint32Array.from(cells), codes: Uint8Array.from(codes) };
+    return changes;
   }
 
-  /** Gives a cell another owner, and notes that everywhere. */
-  #change(cell, code, land, taken, cells, codes) {
+  /** Gives a cell another owner, and notes that everywhere: in `taken` by pool. */
+  #change(cell, code, land, { cells, codes, taken }) {
     const before = this.#board[cell];
     land[before]--;
     land[code]++;
@@ -224,30 +246,16 @@ class Film {
    * code); and since the frame before `launches`, {tick, seat, target, fraction}, and `gifts`, {seat, target, troops}.
    */
   append({ tick, owner, troops, alive, diedAt, pools, launches, gifts }) {
-    const before = this.length - 1, land = this.land[before]?.slice() ?? new Int32Array(256), taken = new Map(), owners = this.header.num_players + 1;
-    const cells = [], codes = [];
+    const before = this.length - 1, land = this.land[before]?.slice() ?? new Int32Array(256), owners = this.header.num_players + 1;
+    const changes = { cells: [], codes: [], taken: new Map() };
     if (before < 0) land[NEUTRAL] = this.numCells;
     owner.forEach((code, cell) => {
-      if (code !== this.#board[cell]) this.#change(cell, code, land, taken, cells, codes);
+      if (code !== this.#board[cell]) this.#change(cell, code, land, changes);
     });
     this.#pools = new Map(pools.flatMap((amount, at) => (amount && at >= owners ? [[at - owners, amount]] : [])));
     for (const { seat, ...launch } of launches) (this.launches[seat] ??= []).push(launch);
     alive.forEach((lives, seat) => { if (seat && !lives) this.diedAt[seat] ??= diedAt[seat]; });
-    this.#changes.push({ cells: Uint32Array.from(cells), codes: Uint8Array.from(codes) });
-    this.gifts.push(gifts);
-    this.attacks.push(this.#attacks(taken));
-    this.ticks.push(tick);
-    this.alive.push(Uint8Array.from(alive));
-    this.troops.push(Float64Array.from(troops));
-    this.land.push(land);
-    this.#keepKey(this.length - 1);
-  }
-
-  #keepKey(index) {
-    this.#sinceKey += this.#changes[index].cells.length;
-    if (this.#sinceKey < this.numCells) return;
-    this.#keys.push({ index, board: this.#board.slice() });
-    this.#sinceKey = 0;
+    this.#keep({ tick, alive: Uint8Array.from(alive), troops: Float64Array.from(troops), land, changes, gifts });
   }
 
   /** Returns the frame that shows `tick`: the last one that is not after it. */
@@ -357,7 +365,7 @@ async function load(film, arrived) {
 /** Returns the compressed bytes as a stream. */
 async function openFilm() {
   const embedded = document.getElementById("film").textContent.trim();
-  if (embedded) return new Blob([Uint8Array.from(atob(embedded), (c) => c.charCodeAt(0))]).stream();
+  if (embedded) return new Blob([bytesOf(embedded)]).stream();
   const response = await fetch("film", { cache: "no-store" });
   if (!response.ok) throw new Error(`the server answers ${response.status} ${response.statusText}`);
   return response.body;

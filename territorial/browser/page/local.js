@@ -12,15 +12,14 @@ const MOST_DECISIONS = 30; // that a forecast looks ahead, as in territorial/eng
 
 class LocalGame {
   #engine = null;
-  #image = null; // the memory as the page has it
-  #start = null; // that at tick 0 of the game that is shown
-  #changes = []; // who took over seats of it
   #header = null; // of the first film
+  #origin = null; // the game that is shown, at tick 0: its memory, header and land
+  #changes = []; // who took over seats of it
   #told = 0;     // situations
   #timer = 0;
   #due = null;   // when the next decision is, milliseconds; null: it waits for a command
-  #origin = null; // the header at tick 0
   #worked = 0; // when the browser could do other things last, milliseconds
+  about = JSON.parse(element("engine").textContent); // what `playable` returns
   isBusy = false; // until the game of the last wish stands
   judged = null; // once the costliest launch of the last game that ended has been found, or given up
 
@@ -53,11 +52,11 @@ class LocalGame {
     const { film } = this.page, frame = film.frameAt(tick);
     if (!film.isComplete && !this.now) return "The film is still loading.";
     if (!film.alive[frame][seat]) return `${film.name(seat)} is out.`;
-    if (tick % this.#about.config.decision_every) return NOBODY;
+    if (tick % this.about.config.decision_every) return NOBODY;
     const refused = await this.#ready();
     if (refused) return refused;
     const changes = this.#changes.filter((change) => change.tick <= tick); // those of the last game after it are gone
-    const recording = new Recording(this.#start, this.#launches, changes), engine = this.#engine;
+    const recording = new Recording(this.#origin.memory, this.#launches, changes), engine = this.#engine;
     await this.#work(recording.playTo(engine, tick), { text: () => `Playing to tick ${count(tick)}: ${count(engine.tick)} ...` });
     recording.seat(engine);
     this.page.say("");
@@ -72,7 +71,7 @@ class LocalGame {
   }
 
   async #begin({ level, players, map, name: given, seed }) {
-    const { page } = this, { card, line_ups: lineUps, person: seat, reserved } = this.#about;
+    const { card, line_ups: lineUps, person: seat, reserved } = this.about;
     const name = given.split(" ").filter(Boolean).join(" "), fault = nameFault(name, reserved);
     if (fault) return fault;
     if (players !== card.players) return `This page has games of ${card.players} players.`;
@@ -80,15 +79,10 @@ class LocalGame {
     if (refused) return refused;
     const engine = this.#engine, { codes, troops, seats, names, title } = lineUps[level ?? ""], ground = await this.#groundOf(map);
     const number = seed ?? String(crypto.getRandomValues(new Uint32Array(1))[0] >>> 1);
-    engine.restore(this.#image);
-    engine.lay(ground.land);
-    engine.begin(BigInt(number), codes.map((code, n) => (n + 1 === seat ? engine.codes.page : code)), troops);
-    this.#start = engine.save();
+    const memory = engine.begin(ground.land, number, codes.map((code, n) => (n + 1 === seat ? engine.codes.page : code)), troops);
     const called = names.map((one, n) => (n + 1 === seat ? name : one));
-    this.header = this.#origin = { ...engine.template.header, ...ground.header, seed: number, seats, names: called };
-    this.#changes = [];
-    this.land = ground.land;
-    page.showFilm(this.#filmOf({ title: `${title}, seed ${number}`, names: called, ...ground.look }));
+    const header = { ...engine.template.header, ...ground.header, seed: number, seats, names: called };
+    this.#show(this.#filmOf({ title: `${title}, seed ${number}`, names: called, ...ground.look }), { memory, header, land: ground.land }, []);
     this.card = { ...card, level, map, name, seed: number };
     this.#prepare(0, seat, seed === null || Boolean(this.now));
     return "";
@@ -97,35 +91,42 @@ class LocalGame {
   /** Gets the engine ready; returns why there is none, or "". */
   async #ready() {
     try {
-      this.#engine ??= await Engine.open(this.#about);
+      this.#engine ??= await Engine.open(this.about);
     } catch (error) {
       return `${NO_MEMORY} (${error.message}).`;
     }
-    if (!this.#image) {
-      this.#image = this.#start = this.#engine.save();
-      this.#changes = this.#engine.changes;
-    }
-    this.#header ??= this.page.film.header;
-    this.land ??= this.#land;
+    if (this.#origin) return "";
+    const { image, template, changes } = this.#engine;
+    this.#header = this.page.film.header;
+    this.#keep({ memory: image, header: template.header, land: bytesOf(template.land) }, changes);
     return "";
+  }
+
+  /** Shows another game, from its first tick on. */
+  #show(film, origin, changes) {
+    this.#keep(origin, changes);
+    this.page.showFilm(film);
+  }
+
+  #keep(origin, changes) {
+    this.header = origin.header;
+    this.#origin = origin;
+    this.#changes = changes;
   }
 
   /** Returns a map by its name, null: that of the page: its land, and what headers of replays and films have of it. */
   async #groundOf(map) {
-    const { card, maps, looks } = this.#about, ground = map === card.map ? null : ownOf(maps, map);
-    if (!ground) return { land: this.#land };
+    const { card, maps, looks, template } = this.about, ground = map === card.map ? null : ownOf(maps, map);
+    if (!ground) return { land: bytesOf(template.land) };
     return { land: await unpacked(ground.land), header: { map_kind: map, terrain: ground.terrain }, look: { map, ...looks[ground.terrain] } };
   }
-
-  /** The bits of the map of the page. */
-  get #land() { return Uint8Array.from(atob(this.#about.template.land), (one) => one.charCodeAt(0)); }
 
   /** Returns a film that begins with the game as it stands; `header` has what it has of its own. */
   #filmOf(header) {
     const { teams } = this.#header, first = { ...this.#header, chances: undefined, play_on: undefined, ...header };
-    if (!teams) return Film.of(first, frameOf(this.#engine, [], []));
     const dealt = Array.from(this.#engine.field("team"), Number).slice(1), deal = (colors) => dealtColors(colors, teams, dealt);
-    return Film.of({ ...first, teams: dealt, colors: deal(first.colors), border_colors: deal(first.border_colors) }, frameOf(this.#engine, [], []));
+    const ofTeams = teams && { teams: dealt, colors: deal(first.colors), border_colors: deal(first.border_colors) };
+    return Film.of({ ...first, ...ofTeams }, frameOf(this.#engine));
   }
 
   // ---- replays -------------------------------------------------------------------------------------
@@ -140,15 +141,14 @@ class LocalGame {
     const refused = await this.#ready();
     if (refused) return refused;
     try {
-      const replay = await readReplay(file, this.#about.template.header), { header, land } = replay;
+      const replay = await readReplay(file, this.about.template.header), { header, land } = replay;
       const changes = (header.changes ?? []).map(([tick, seat, name]) => ({ tick, seat, code: this.#codeOf(name), name }));
-      const start = this.#seated(replay), played = this.#played(replay, new Recording(start, replay.launches, changes));
+      const memory = this.#seated(replay), played = this.#played(replay, new Recording(memory, replay.launches, changes));
       const film = await this.#work(played, { text: () => `Playing the replay: tick ${count(this.#engine.tick)} of ${count(header.ticks)} ...` });
-      Object.assign(this, { header: null, land, now: null });
-      [this.#start, this.#origin, this.#changes] = [start, header, changes];
+      this.now = null;
       page.start?.dialog.close();
       page.game?.watchAgain();
-      page.showFilm(film);
+      this.#show(film, { memory, header, land }, changes);
       return "";
     } catch (error) {
       return `This file is not shown: ${error.message.replace(/\.$/, "")}.`;
@@ -156,29 +156,27 @@ class LocalGame {
   }
 
   /** Returns the code of a player by its name: those that the page does not have make their recorded launches. */
-  #codeOf(name) { return ownOf(this.#about.bots, name) ?? this.#engine.codes.page; }
+  #codeOf(name) { return ownOf(this.about.bots, name) ?? this.#engine.codes.page; }
 
   /** Begins the game of a replay, and returns the memory at its tick 0. */
   #seated({ header: { seed, seats, starting_troops: given }, land }) {
-    const engine = this.#engine, { troops, config } = this.#about, cells = new Map();
-    engine.restore(this.#image);
-    engine.lay(land);
-    engine.begin(BigInt(seed), seats.map((name) => this.#codeOf(name)), given ?? seats.map((name) => ownOf(troops, name) ?? config.starting_troops));
-    for (const code of engine.owners()) cells.set(code, (cells.get(code) ?? 0) + 1);
-    const isLaid = (cells.get(NEUTRAL) ?? 0) === Number(engine.field("land")[NEUTRAL]); // no spawn lies on water, or on another one
-    check(isLaid && seats.every((_, index) => cells.get(index + 1) === SPAWN_CELLS), `its land has no room for ${seats.length} players`);
-    return engine.save();
+    const engine = this.#engine, { troops, config } = this.about, cells = new Uint32Array(256);
+    const memory = engine.begin(land, seed, seats.map((name) => this.#codeOf(name)), given ?? seats.map((name) => ownOf(troops, name) ?? config.starting_troops));
+    for (const code of engine.position().cells) cells[code]++;
+    const isLaid = cells[NEUTRAL] === Number(engine.field("land")[NEUTRAL]); // no spawn lies on water, or on another one
+    check(isLaid && seats.every((_, index) => cells[index + 1] === SPAWN_CELLS), `its land has no room for ${seats.length} players`);
+    return memory;
   }
 
   /** Plays the game of a replay to its end; returns its film, or throws an Error where it is not the one that was recorded. */
   *#played({ header, checkpoints }, recording) {
     const engine = this.#engine, { seats, names, ticks, over, map_kind: kind, terrain, seed } = header, every = engine.config.decision_every;
-    const film = this.#filmOf({ title: `${seats.length} players, seed ${seed}`, names, map: kind ?? "a map of its own", ...this.#about.looks[terrain] });
+    const film = this.#filmOf({ title: `${seats.length} players, seed ${seed}`, names, map: kind ?? "a map of its own", ...this.about.looks[terrain] });
     const digests = new Map(checkpoints.map(({ tick, digest }) => [tick, String(digest)]));
     const stride = every * Math.ceil(engine.config.max_ticks / every / MOST_FRAMES), since = { launches: [], gifts: [] };
     for (;;) {
       const { tick } = engine, wanted = digests.get(tick);
-      check(!wanted || wanted === String(digestOf(BigInt(seed), engine.position())), `the game, played again, differs at tick ${count(tick)}`);
+      check(!wanted || wanted === String(digestOf(seed, engine.position())), `the game, played again, differs at tick ${count(tick)}`);
       if (tick >= ticks || engine.isOver) break;
       const lives = engine.field("alive").slice(), done = this.#step(recording.decided(engine));
       const other = firstOther(recording.at(tick), done.launches, lives);
@@ -214,16 +212,14 @@ class LocalGame {
     this.now = situationOf(this.#engine, seat);
   }
 
-  get #about() { return (this.about ??= JSON.parse(element("engine").textContent)); }
-
   /** The launches of the film, those of a seat in the order of ticks. */
   get #launches() { return this.page.film.launches.flatMap((of, seat) => of.map((launch) => ({ seat, ...launch }))); }
 
   /** Gives the seat to the person; the champion goes on for others that the page has driven so far. */
   #sit(tick, seat, changes) {
-    const engine = this.#engine, { codes } = engine, origin = (this.#origin ??= engine.template.header), names = [...origin.names];
+    const engine = this.#engine, { codes } = engine, names = [...this.#origin.header.names];
     for (const one of changes) if (one.player) names[one.seat - 1] = one.name; // those that took over here
-    const before = { ...(this.header ?? origin), names }, known = playersAt(before, tick);
+    const before = { ...this.header, names }, known = playersAt(before, tick);
     const others = engine.driven().filter((one) => one !== seat && engine.isAlive(one));
     const sitting = [{ seat, code: "page", player: "agent", name: this.card?.name ?? "person" },
       ...others.map((one) => ({ seat: one, code: codes.champion, player: codes.champion_name, name: codes.champion_name }))]
@@ -265,8 +261,7 @@ class LocalGame {
 
   #refusal({ do: what, target }) {
     if (this.isBusy) return "another game is being prepared";
-    if (what === "aim" || what === "pause" || what === "pace") return "";
-    if (what === "show") return "";
+    if (["aim", "pause", "pace", "show"].includes(what)) return "";
     if (this.hasResigned) return "you have resigned";
     return whyNot(this.now, this.seat, what === "launch" ? target : null);
   }
@@ -325,14 +320,14 @@ class LocalGame {
 
   /** Finds out in the background which launch cost the person most places, as long as this game is played, and tells it. */
   async #judge() {
-    const { header, seat } = this, { judging, bots } = this.#about, launches = this.#launches, { film } = this.page;
+    const { header, seat } = this, { judging, bots } = this.about, launches = this.#launches, { film } = this.page;
     const since = Math.max(0, ...(header.changes ?? []).filter(([, one]) => one === seat).map(([tick]) => tick));
     const own = launches.filter((launch) => launch.seat === seat && launch.tick >= since);
     const largest = own.toSorted((one, other) => other.fraction - one.fraction).slice(0, judging.launches);
     const goesOn = (name) => judging.driven.includes(name) || ownOf(bots, name) !== undefined;
     const isKnown = ({ tick }) => playersAt(header, tick).every((name, n) => goesOn(name) || !film.alive[film.frameAt(tick)][n + 1]);
     if (!largest.every(isKnown)) return;
-    const judge = new Judge(await Engine.open(this.#about), new Recording(this.#start, launches, this.#changes), header, seat);
+    const judge = new Judge(await Engine.open(this.about), new Recording(this.#origin.memory, launches, this.#changes), header, seat);
     const costliest = await this.#work(judge.costliest(largest), { isWanted: () => this.header === header && this.game.isLive });
     if (!costliest) return;
     Object.assign(this, { costliest });
@@ -362,7 +357,7 @@ class LocalGame {
   #panels() {
     const { now, aim, seat } = this, panels = {};
     if (this.open.has("advice")) panels.advice = this.#decides ? this.#advice() : null;
-    if (this.open.has("agent_view")) panels.agent_view = this.#decides ? agentViewOf(this.#engine, seat, now, this.#about.shown) : null;
+    if (this.open.has("agent_view")) panels.agent_view = this.#decides ? agentViewOf(this.#engine, seat, now, this.about.shown) : null;
     if (aim) panels.forecast = this.#decides && !whyNot(now, seat, aim.target) ? this.#foresee(aim.target, aim.share) : null;
     return panels;
   }
@@ -403,9 +398,9 @@ class LocalGame {
     launches.sort((one, other) => one.tick - other.tick || one.seat - other.seat);
     return replayBytes({
       header: branchHeader(this.header, { tick, players: [], ticks: tick, isOver: engine.isOver }),
-      land: this.land,
+      land: this.#origin.land,
       launches,
-      checkpoints: [{ tick, digest: digestOf(BigInt(this.header.seed), engine.position()) }],
+      checkpoints: [{ tick, digest: digestOf(this.header.seed, engine.position()) }],
     });
   }
 }
@@ -461,9 +456,9 @@ function nameFault(name, reserved) {
 }
 
 /** Returns the game as it stands, as `Film.append` takes it. */
-function frameOf(engine, launches, gifts) {
+function frameOf(engine, launches = [], gifts = []) {
   const numbers = (name) => Array.from(engine.field(name), Number);
-  return { tick: engine.tick, owner: engine.owners(), troops: numbers("troops"), alive: numbers("alive"), diedAt: numbers("death_tick"), pools: numbers("pools"), launches, gifts };
+  return { tick: engine.tick, owner: engine.position().cells, troops: numbers("troops"), alive: numbers("alive"), diedAt: numbers("death_tick"), pools: numbers("pools"), launches, gifts };
 }
 
 const local = new LocalGame(page);
@@ -479,10 +474,9 @@ async function saveReplay(event) {
 
 /** Plays a seat from a moment of the film on; returns why not, or "". */
 async function playOnHere(tick, seat) {
-  const reason = await local.takeOver(tick, seat);
-  if (reason) return reason;
-  goOn();
-  return "";
+  const refused = await local.takeOver(tick, seat);
+  if (!refused) goOn();
+  return refused;
 }
 
 /** Shows the game of `local` as it is played. */
@@ -497,7 +491,7 @@ function goOn() {
 
 /** In a page of new games the first one begins with the page. */
 async function beginHere() {
-  const { person: seat, card } = local.about ??= JSON.parse(element("engine").textContent);
+  const { person: seat, card } = local.about;
   if (!seat) return;
   element("start").querySelector("form").elements.players.closest("label").hidden = true; // the page has as many seats
   while (!page.film.isComplete || !page.painter) {

@@ -27,7 +27,7 @@ function agentViewOf(engine, seat, now, shown) {
 /** Returns the pooled planes, a byte a square, base64 each: means over squares, as `Decoder.pooled` has them. */
 function planesOf(engine, seat, state, names) {
   const { height, width, hard_cap: cap, num_players: players } = engine.config, hasTeams = names.length > ALLIED_CELLS + 2;
-  const rows = Math.ceil(height / SQUARE), columns = Math.ceil(width / SQUARE), board = engine.owners();
+  const rows = Math.ceil(height / SQUARE), columns = Math.ceil(width / SQUARE), board = engine.position().cells;
   const kindOf = (owner) => {
     if (owner === seat) return OWN_CELLS;
     if (owner === NEUTRAL) return FREE_CELLS;

@@ -171,15 +171,6 @@ function checkConfig(config, wanted) {
   }
 }
 
-/** Returns the cells of land, row by row: 1 is land. */
-function cellsOf(land, height, width) {
-  const stride = Math.ceil(width / 8);
-  return Uint8Array.from({ length: height * width }, (_, cell) => {
-    const column = cell % width;
-    return (land[Math.floor(cell / width) * stride + (column >> 3)] >> (column & 7)) & 1;
-  });
-}
-
 /** Fails unless the bits of a map are those of as many cells as games of the page have. */
 function checkLand(land, config) {
   const { height, width } = config, stride = Math.ceil(width / 8), size = landBytes(config);
@@ -250,33 +241,12 @@ function checkpointTable(checkpoints) {
 /** Returns a number below 2 ** 32 as four bytes, the lowest first. */
 const wordOf = (number) => Uint8Array.of(number, number >>> 8, number >>> 16, number >>> 24);
 
-/** Returns lists of bytes as one. */
-function joined(parts) {
-  const all = new Uint8Array(parts.reduce((total, part) => total + part.length, 0));
-  let place = 0;
-  for (const part of parts) {
-    all.set(part, place);
-    place += part.length;
-  }
-  return all;
-}
-
 // ---- digests -------------------------------------------------------------------------------------------
 
-/**
- * Returns the 8 bytes that name a position; `digest` of game/state.py.
- *
- * `seed`: BigInt. The rest is `Position` there: `board`, Uint8Array, (height + 2) x (width + 2) owner codes with a ring
- * of walls around them, and `numbers`, BigInt64Array.
- */
-function digestOf(seed, { board, height, width, numbers }) {
-  const cells = new Uint8Array(height * width);
-  for (let row = 0; row < height; row++) {
-    const first = (row + 1) * (width + 2) + 1;
-    cells.set(board.subarray(first, first + width), row * width);
-  }
+/** Returns the 8 bytes that name a position, see `Engine.position`; `digest` of game/state.py. */
+function digestOf(seed, { cells, numbers }) {
   const bytes = new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);
-  const seedBytes = new Uint8Array(BigUint64Array.of(seed).buffer);
+  const seedBytes = new Uint8Array(BigUint64Array.of(BigInt(seed)).buffer);
   return blake2b(joined([bytes.subarray(0, 8), seedBytes, cells, bytes.subarray(8)]), 8);
 }
 

@@ -5,15 +5,10 @@
 // BigInts, as products exceed 2 ** 53. No dividend is negative, so that `/` rounds as `//` does in Python.
 //
 // A `game` has:
-//   config       what `rules_of` (browser/playable.py) calls "config", with all names of RULES_READ;
+//   config       what `rules_of` (browser/playable.py) calls "config";
 //   derived      what it calls "derived": `interest_rates`, basis points by level of land;
 //   field(name)  a field of game/state.py of one game, row by row; those of FIELDS_READ, all BigInt64Array.
 
-const RULES_READ = [
-  "early_interest_multiple", "early_interest_ticks", "hard_cap", "income_every", "income_per_cell", "interest_base",
-  "interest_every", "interest_levels", "launch_tax", "layer_cost", "layer_growth_divisor", "need_divisor",
-  "over_cap_slope", "soft_cap",
-];
 const FIELDS_READ = ["alive", "doubled_place", "fronts", "land", "num_land", "over", "pools", "team", "tick", "troops"];
 const BASIS_POINTS = 10_000n;
 const FRACTION_UNIT = 1024n;
@@ -42,7 +37,8 @@ function situationOf(game, seat) {
   };
 }
 
-const bigRules = ({ config }) => Object.fromEntries(RULES_READ.map((name) => [name, BigInt(config[name])]));
+/** Returns the rules that are whole numbers. */
+const bigRules = ({ config }) => Object.fromEntries(Object.entries(config).filter(([, value]) => Number.isInteger(value)).map(([name, value]) => [name, BigInt(value)]));
 
 /** Returns the donations among legal `launches`, {seat, target, troops}; `state` has troops and teams as before them. */
 function giftsAmong(launches, state, game) {
