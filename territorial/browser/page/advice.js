@@ -41,11 +41,6 @@ class Advice {
 }
 
 function newBar() {
-  const item = document.createElement("li");
-  const [swatch, what, track, number, bar] = Array.from({ length: 5 }, () => document.createElement("span"));
-  swatch.className = "swatch";
-  track.className = "track";
-  track.append(bar);
-  item.append(swatch, what, track, number);
-  return item;
+  const swatch = newElement("span", { className: "swatch" }), track = newElement("span", { className: "track" }, newElement("span"));
+  return newElement("li", {}, swatch, newElement("span"), track, newElement("span"));
 }

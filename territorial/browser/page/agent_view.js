@@ -76,14 +76,9 @@ class AgentView {
   }
 
   #makeImages(names, height, width) {
-    this.#images = names.map(() => Object.assign(document.createElement("canvas"), { height, width }));
-    this.box.querySelector(".planes").replaceChildren(...this.#images.map((canvas, n) => {
-      const figure = document.createElement("figure"), caption = document.createElement("figcaption");
-      caption.textContent = canvas.ariaLabel = names[n];
-      canvas.role = "img";
-      figure.append(canvas, caption);
-      return figure;
-    }));
+    this.#images = names.map((ariaLabel) => newElement("canvas", { height, width, ariaLabel, role: "img" }));
+    const figures = this.#images.map((canvas, n) => newElement("figure", {}, canvas, newElement("figcaption", {}, names[n])));
+    this.box.querySelector(".planes").replaceChildren(...figures);
   }
 }
 
@@ -91,12 +86,6 @@ const decimal = (number) => (Math.round(100 * number) / 100 + 0).toFixed(2); // 
 
 /** Returns a row of a table: a cell that names it, and others. */
 function newRow(nameTag, name, tag, texts) {
-  const row = document.createElement("tr");
-  row.append(...[[nameTag, name, "row"], ...texts.map((text) => [tag, text, "col"])].map(([kind, text, scope]) => {
-    const cell = document.createElement(kind);
-    cell.textContent = text;
-    if (kind === "th") cell.scope = scope;
-    return cell;
-  }));
-  return row;
+  const cell = (kind, text, scope) => newElement(kind, kind === "th" ? { scope } : {}, text);
+  return newElement("tr", {}, cell(nameTag, name, "row"), ...texts.map((text) => cell(tag, text, "col")));
 }

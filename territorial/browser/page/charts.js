@@ -3,6 +3,14 @@
 
 const AXIS = 14; // pixels below a plot, for the ticks
 
+/** Gives a canvas a size in pixels of CSS, and returns its context, which counts in these; `ratio`: its own for each of them. */
+function sizedContext(canvas, width, height, ratio = devicePixelRatio) {
+  const context = canvas.getContext("2d");
+  Object.assign(canvas, { width: Math.round(width * ratio), height: Math.round(height * ratio) });
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  return context;
+}
+
 /** What both charts share: a canvas of its own size, the axis of ticks, the veil, the pointer. */
 class Chart {
   constructor(section, film, palette) {
@@ -10,7 +18,6 @@ class Chart {
     this.plot = section.querySelector(".plot");
     this.canvas = section.querySelector("canvas");
     this.future = section.querySelector(".future");
-    this.context = this.canvas.getContext("2d");
   }
 
   get width() { return this.plot.clientWidth; }
@@ -20,10 +27,7 @@ class Chart {
   draw(seat, horizon, end) {
     Object.assign(this, { horizon, end });
     if (!this.plot.clientWidth) return; // it is hidden
-    const { context } = this, ratio = devicePixelRatio;
-    this.canvas.width = Math.round(this.plot.clientWidth * ratio);
-    this.canvas.height = Math.round(this.plot.clientHeight * ratio);
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this.context = sizedContext(this.canvas, this.plot.clientWidth, this.plot.clientHeight);
     this.seat = seat;
     this.samples = this.#samples();
     this.drawPlot();
@@ -48,6 +52,31 @@ class Chart {
     context.fillText(count(this.end), width, this.height + AXIS);
   }
 
+  /** Fills what lies below a height at each sample, as a part of the plot's. */
+  fillBelow(heights, color) {
+    const { context, height, samples } = this;
+    context.beginPath();
+    context.moveTo(0, height);
+    samples.forEach(({ x }, n) => context.lineTo(x, height * (1 - heights[n])));
+    context.lineTo(samples.at(-1).x, height);
+    context.fillStyle = color;
+    context.fill();
+  }
+
+  /** Draws a line for each seat, through `pointsOf` it, [x, y]: the first over the others, and over all the one that stands out. */
+  drawLines(pointsOf, thin, faint) {
+    const { context, film, seat } = this;
+    for (const one of [...film.standings(this.horizon).reverse(), ...(seat ? [seat] : [])]) {
+      context.beginPath();
+      for (const [x, y] of pointsOf(one)) context.lineTo(x, y);
+      context.globalAlpha = seat && one !== seat ? faint : 1;
+      context.lineWidth = one === seat ? 3 : thin;
+      context.strokeStyle = this.palette.texts[one];
+      context.stroke();
+    }
+    context.globalAlpha = 1;
+  }
+
   /** Lifts the veil up to `tick`. */
   lift(tick) {
     this.future.style.transform = `translateX(${(100 * tick) / Math.max(1, this.end)}%)`;
@@ -69,17 +98,8 @@ class LandChart extends Chart {
       this.samples.forEach(({ frame }, n) => { tops[n] += film.land[frame][seat] / whole; });
       return { seat, tops: tops.slice() };
     });
-    for (const band of bands.reverse()) this.#drawBand(band); // each over those that lie above it
-  }
-
-  #drawBand({ seat, tops }) {
-    const { context, height } = this;
-    context.beginPath();
-    context.moveTo(0, height);
-    this.samples.forEach(({ x }, n) => context.lineTo(x, height * (1 - tops[n])));
-    context.lineTo(this.samples.at(-1).x, height);
-    context.fillStyle = cssOf(this.palette.pixels(this.seat).fill[seat]);
-    context.fill();
+    const { fill } = this.palette.pixels(this.seat);
+    for (const band of bands.reverse()) this.fillBelow(band.tops, cssOf(fill[band.seat])); // each over those that lie above it
   }
 
   /** Returns the seat whose band is at (x, y) of the plot, or 0. */
@@ -98,8 +118,8 @@ class TroopsChart extends Chart {
     const most = this.samples.reduce((top, { frame }) => Math.max(top, ...film.troops[frame]), 1000);
     this.top = Math.log10(most * 1.3);
     this.#drawGrid();
-    for (const seat of film.standings(this.horizon).reverse()) this.#drawLine(seat);
-    if (this.seat) this.#drawLine(this.seat);
+    const lived = (seat) => this.samples.filter(({ frame }) => film.alive[frame][seat]);
+    this.drawLines((seat) => lived(seat).map(({ frame, x }) => [x, this.#y(film.troops[frame][seat])]), 1.25, 0.25);
   }
 
   /** The y of a number of troops: 100 and less at the bottom. */
@@ -123,29 +143,17 @@ class TroopsChart extends Chart {
     }
   }
 
-  #drawLine(seat) {
-    const { context, film } = this;
-    context.beginPath();
-    for (const { frame, x } of this.samples) {
-      if (film.alive[frame][seat]) context.lineTo(x, this.#y(film.troops[frame][seat]));
-    }
-    context.globalAlpha = this.seat && seat !== this.seat ? 0.25 : 1;
-    context.lineWidth = seat === this.seat ? 3 : 1.25;
-    context.strokeStyle = this.palette.texts[seat];
-    context.stroke();
-    context.globalAlpha = 1;
-  }
-
-  /** Returns the seat whose line is nearest to (x, y) of the plot and within 12 pixels, or 0. */
+  /** Returns the seat whose line is at (x, y) of the plot, or 0. */
   seatAt(x, y) {
     const frame = this.film.frameAt(this.tickAt(x)), { alive, troops } = this.film;
-    let nearest = 0, distance = 12;
-    for (let seat = 1; seat < troops[frame].length; seat++) {
-      const away = Math.abs(this.#y(troops[frame][seat]) - y);
-      if (alive[frame][seat] && away < distance) [nearest, distance] = [seat, away];
-    }
-    return nearest;
+    return nearestTo(y, Array.from(troops[frame], (own, seat) => (alive[frame][seat] ? this.#y(own) : Infinity)));
   }
+}
+
+/** Returns the seat whose line is nearest to y and within 12 pixels, or 0; `ys`: by seat, 0 unused. */
+function nearestTo(y, ys) {
+  const away = ys.map((own) => Math.abs(own - y)), nearest = away.indexOf(Math.min(...away.slice(1)), 1);
+  return away[nearest] < 12 ? nearest : 0;
 }
 
 /** A line of the place that everybody could expect, the first on top: `film.header.chances` has it at some moments. */
@@ -160,26 +168,15 @@ class ChancesChart extends Chart {
   get chances() { return this.film.header.chances; }
 
   drawPlot() {
-    const { context, chances, film, seat } = this, until = film.ticks[this.horizon];
+    const { context, chances, film, seat, width, end } = this, until = film.ticks[this.horizon];
     context.clearRect(0, 0, this.width, this.height + AXIS);
     this.known = chances ? chances.ticks.filter((tick) => tick <= until).length : 0;
-    for (const one of film.standings(this.horizon).reverse()) if (one !== seat) this.#drawLine(one);
-    if (seat) this.#drawLine(seat);
+    const known = chances ? chances.ticks.slice(0, this.known) : [];
+    this.drawLines((one) => known.map((tick, n) => [(width * tick) / Math.max(1, end), this.#y(chances.places[n][one - 1])]), 1, 0.2);
     this.losses.replaceChildren(...(seat ? this.#largestLosses(seat) : []).map((loss) => this.#item(loss)));
   }
 
   #y(place) { return 2 + (this.height - 4) * ((place - 1) / Math.max(1, this.film.header.num_players - 1)); }
-
-  #drawLine(seat) {
-    const { context, chances } = this;
-    context.beginPath();
-    for (let n = 0; n < this.known; n++) context.lineTo((this.width * chances.ticks[n]) / Math.max(1, this.end), this.#y(chances.places[n][seat - 1]));
-    context.globalAlpha = this.seat && seat !== this.seat ? 0.2 : 1;
-    context.lineWidth = seat === this.seat ? 3 : 1;
-    context.strokeStyle = this.palette.texts[seat];
-    context.stroke();
-    context.globalAlpha = 1;
-  }
 
   /** Returns the three largest losses of a seat from one moment to the next: {tick, until, before, after}. */
   #largestLosses(seat) {
@@ -192,22 +189,14 @@ class ChancesChart extends Chart {
   }
 
   #item({ tick, until, before, after }) {
-    const item = document.createElement("li"), button = document.createElement("button");
-    button.type = "button";
-    put(button, `ticks ${count(tick)} to ${count(until)}: from place ${before.toFixed(1)} to ${after.toFixed(1)}`);
-    button.addEventListener("click", () => page.seek(tick));
-    item.append(button);
-    return item;
+    const text = `ticks ${count(tick)} to ${count(until)}: from place ${before.toFixed(1)} to ${after.toFixed(1)}`;
+    return newElement("li", {}, newElement("button", { type: "button", onclick: () => page.seek(tick) }, text));
   }
 
   seatAt(x, y) {
     const tick = this.tickAt(x), n = this.chances.ticks.findLastIndex((one) => one <= tick);
-    let nearest = 0, distance = 12;
-    for (const [number, place] of (n < this.known ? this.chances.places[n] ?? [] : []).entries()) {
-      const away = Math.abs(this.#y(place) - y);
-      if (away < distance) [nearest, distance] = [number + 1, away];
-    }
-    return nearest;
+    const places = n < this.known ? this.chances.places[n] ?? [] : [];
+    return nearestTo(y, [Infinity, ...places.map((place) => this.#y(place))]);
   }
 }
 

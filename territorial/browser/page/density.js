@@ -15,12 +15,7 @@ function densityOf(troops, land) {
 }
 
 /** Returns an empty element for `fillChip`. */
-function newChip() {
-  const chip = document.createElement("span");
-  chip.className = "chip";
-  chip.title = "troops per cell";
-  return chip;
-}
+const newChip = () => newElement("span", { className: "chip", title: "troops per cell" });
 
 /** Shows a density in a chip, which is hidden without one. */
 function fillChip(chip, density) {

@@ -52,15 +52,9 @@ function killsOf(film, seat) {
 /** The land of one seat over the whole game. */
 class OwnLandChart extends Chart {
   drawPlot() {
-    const { context, film, height, samples, seat } = this;
-    const most = Math.max(1, ...film.land.map((land) => land[seat]));
-    context.clearRect(0, 0, this.width, height + AXIS);
-    context.beginPath();
-    context.moveTo(0, height);
-    for (const { frame, x } of samples) context.lineTo(x, height * (1 - (0.96 * film.land[frame][seat]) / most));
-    context.lineTo(samples.at(-1).x, height);
-    context.fillStyle = this.palette.texts[seat];
-    context.fill();
+    const { film: { land }, seat } = this, most = Math.max(1, ...land.map((all) => all[seat]));
+    this.context.clearRect(0, 0, this.width, this.height + AXIS);
+    this.fillBelow(this.samples.map(({ frame }) => (0.96 * land[frame][seat]) / most), this.palette.texts[seat]);
   }
 }
 

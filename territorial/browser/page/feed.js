@@ -10,8 +10,7 @@ class Feed {
   constructor(game) {
     this.game = game;
     this.list = element("feed");
-    this.alarm = document.createElement("p");
-    this.alarm.id = "alarm";
+    this.alarm = newElement("p", { id: "alarm" });
     element("view").append(this.alarm);
     this.list.addEventListener("keydown", (event) => this.#walk(event));
   }
@@ -73,13 +72,9 @@ class Feed {
   }
 
   #add(news) {
-    const { list } = this, { palette } = this.game.page;
-    const line = document.createElement("button");
-    Object.assign(line, { type: "button", tabIndex: -1 });
-    line.className = news.kind;
+    const { list } = this, { palette } = this.game.page, text = `${count(news.tick)}: ${news.text}`;
+    const line = newElement("button", { type: "button", tabIndex: -1, className: news.kind, title: text, onclick: () => this.#center(news) }, text);
     line.style.borderColor = palette.texts[news.owner];
-    line.textContent = line.title = `${count(news.tick)}: ${news.text}`;
-    line.addEventListener("click", () => this.#center(news));
     if (list.children.length === MOST_LINES) list.firstChild.remove();
     list.append(line);
   }

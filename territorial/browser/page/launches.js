@@ -24,10 +24,7 @@ class LaunchStrip {
   }
 
   #draw(width) {
-    const { canvas, palette } = this, ratio = devicePixelRatio, context = canvas.getContext("2d");
-    canvas.width = Math.round(width * ratio);
-    canvas.height = Math.round(LAUNCHES_HEIGHT * ratio);
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const { canvas, palette } = this, context = sizedContext(canvas, width, LAUNCHES_HEIGHT);
     context.strokeStyle = getComputedStyle(canvas).getPropertyValue("--ink");
     context.lineWidth = 0.5;
     for (const { x, target, fraction } of this.#shown) {
@@ -39,10 +36,7 @@ class LaunchStrip {
   }
 
   /** Returns the launch nearest to x pixels, or undefined if none is near. */
-  markAt(x) {
-    const away = (launch) => Math.abs(launch.x - x), near = this.#shown.filter((launch) => away(launch) <= MARKS_REACH);
-    return near.sort((one, other) => away(one) - away(other))[0];
-  }
+  markAt(x) { return nearestMark(this.#shown, x); }
 
   textAt(x) {
     const launch = this.markAt(x);

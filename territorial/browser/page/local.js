@@ -466,10 +466,7 @@ const local = new LocalGame(page);
 /** Lets the browser save the replay of the game, in the place of a link to the server. */
 async function saveReplay(event) {
   event.preventDefault();
-  const link = Object.assign(document.createElement("a"), { download: local.fileName });
-  link.href = URL.createObjectURL(new Blob([await local.replay()]));
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  saveAs(new Blob([await local.replay()]), local.fileName);
 }
 
 /** Plays a seat from a moment of the film on; returns why not, or "". */

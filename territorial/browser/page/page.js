@@ -9,6 +9,13 @@ const SAID_PERIOD = 3000; // milliseconds that an answer to the user is shown
 
 const element = (id) => document.getElementById(id);
 
+/** Returns a new element with some properties, and what is in it. */
+function newElement(tag, properties = {}, ...inside) {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...inside);
+  return made;
+}
+
 /** The film and the moment of it that is shown. */
 class Page {
   film = new Film();

@@ -22,9 +22,7 @@ class Game {
   constructor(page, connect) {
     this.page = page;
     this.keys = playKeys(this);
-    this.veil = document.createElement("p");
-    this.veil.id = "veil";
-    this.veil.innerHTML = "<button type='button'><b></b><br>press space, or tap here, to <span></span></button>";
+    this.veil = newElement("p", { id: "veil", innerHTML: "<button type='button'><b></b><br>press space, or tap here, to <span></span></button>" });
     element("view").append(this.veil);
     this.outlines = new Outlines(page);
     this.advice = new Advice(this);
@@ -268,18 +266,11 @@ class Game {
   /** Returns the row of an owner in the list, which stays the same, so that it keeps the focus. */
   #row(owner) {
     if (!this.#rows.has(owner)) {
-      const item = document.createElement("li"), button = document.createElement("button");
-      const swatch = document.createElement("span"), name = document.createElement("b"), text = document.createElement("span");
-      const chip = newChip();
-      swatch.className = "swatch";
+      const swatch = newElement("span", { className: "swatch" }), chip = newChip(), text = newElement("span");
+      const button = newElement("button", { type: "button", onclick: () => this.attack(owner) }, swatch, chip, newElement("b", {}, this.name(owner)), text);
       swatch.style.background = this.page.palette.texts[owner];
-      name.textContent = this.name(owner);
-      button.type = "button";
       button.dataset.owner = owner;
-      button.append(swatch, chip, name, text);
-      button.addEventListener("click", () => this.attack(owner));
-      item.append(button);
-      this.#rows.set(owner, { item, button, chip, text });
+      this.#rows.set(owner, { item: newElement("li", {}, button), button, chip, text });
     }
     return this.#rows.get(owner);
   }
@@ -296,7 +287,7 @@ class Game {
     if (!texts.length) texts.push([null, "is-none", "none"]);
     const list = element("under-way");
     while (list.children.length > texts.length) list.lastChild.remove();
-    while (list.children.length < texts.length) list.append(document.createElement("li"));
+    while (list.children.length < texts.length) list.append(newElement("li"));
     texts.forEach(([owner, kind, text], n) => {
       list.children[n].className = kind;
       list.children[n].style.borderColor = owner === null ? "transparent" : this.page.palette.texts[owner];
@@ -443,10 +434,8 @@ class Game {
   }
 
   #offerToPlayOn() {
-    const button = document.createElement("button");
-    Object.assign(button, { type: "button", id: "play-on", title: "play the followed seat, or your own, from here (J)", textContent: "play on from here" });
-    button.addEventListener("click", () => this.playOn());
-    element("link").before(button);
+    const title = "play the followed seat, or your own, from here (J)", onclick = () => this.playOn();
+    element("link").before(newElement("button", { type: "button", id: "play-on", title, onclick }, "play on from here"));
     WATCH_KEYS.j = () => this.playOn();
   }
 

@@ -36,11 +36,7 @@ function pictureOf({ view, overlay, painter }, caption) {
   const left = Math.max(0, x), top = Math.max(0, y);
   const width = Math.min(view.width, x + painter.width * scale) - left;
   const height = Math.min(view.height, y + painter.height * scale) - top;
-  const canvas = document.createElement("canvas");
-  canvas.width = Math.round(width * ratio);
-  canvas.height = Math.round((height + line) * ratio);
-  const context = canvas.getContext("2d"), style = getComputedStyle(document.documentElement);
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  const canvas = newElement("canvas"), context = sizedContext(canvas, width, height + line, ratio), style = getComputedStyle(document.documentElement);
   context.fillStyle = style.getPropertyValue("--panel");
   context.fillRect(0, 0, width, height + line);
   context.save();
@@ -63,11 +59,14 @@ async function sharePicture(canvas, name) {
     await navigator.clipboard.write([new ClipboardItem({ "image/png": data })]);
     return "The picture has been copied.";
   } catch {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(await data);
-    link.download = name;
-    link.click();
-    URL.revokeObjectURL(link.href);
+    saveAs(await data, name);
     return `The picture has been saved as ${name}.`;
   }
+}
+
+/** Lets the browser save a Blob as a file. */
+function saveAs(data, name) {
+  const link = newElement("a", { href: URL.createObjectURL(data), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }

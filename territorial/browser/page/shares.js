@@ -19,32 +19,20 @@ class Shares {
 
   /** Returns what this browser has kept; null if that is nothing, or nothing that can be used. */
   #kept() {
-    try {
-      const kept = JSON.parse(localStorage.getItem(SHARES_KEPT));
-      const isUsable = Array.isArray(kept) && kept.length === DIGITS.length && kept.every((share) => Number.isInteger(share) && share in FRACTIONS);
-      return isUsable ? kept : null;
-    } catch {
-      return null; // there is no storage, or something else in it
-    }
+    const kept = keptUnder(SHARES_KEPT);
+    const isUsable = Array.isArray(kept) && kept.length === DIGITS.length && kept.every((share) => Number.isInteger(share) && share in FRACTIONS);
+    return isUsable ? kept : null;
   }
 
-  #keep() {
-    try {
-      localStorage.setItem(SHARES_KEPT, JSON.stringify(this.keys));
-    } catch {
-      // They count until the page is closed.
-    }
-  }
+  #keep() { keepUnder(SHARES_KEPT, this.keys); }
 
   #choice(digit, place) {
-    const label = document.createElement("label"), select = document.createElement("select");
-    FRACTIONS.forEach((_, share) => select.add(new Option(shareText(share), share)));
+    const select = newElement("select", {}, ...FRACTIONS.map((_, share) => new Option(shareText(share), share)));
     select.addEventListener("change", () => {
       this.keys[place] = Number(select.value);
       this.#keep();
     });
-    label.append(`${digit} `, select);
-    return label;
+    return newElement("label", {}, `${digit} `, select);
   }
 
   #reset() {

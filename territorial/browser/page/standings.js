@@ -31,32 +31,15 @@ class Standings {
   }
 
   /** Returns a line of a team, which is no button: its members are followed. */
-  #teamRow(text) {
-    const element = document.createElement("div");
-    const [rank, name, land, troops] = Array.from({ length: 4 }, () => document.createElement("span"));
-    const chip = newChip();
-    element.className = "row team";
-    name.textContent = text;
-    element.append(rank, name, land, troops, chip);
-    return { element, rank, land, troops, chip };
-  }
+  #teamRow(text) { return newLine("div", { className: "row team" }, newElement("span", {}, text)); }
 
   #row(seat, palette, chosen, hovered) {
-    const element = document.createElement("button");
-    element.type = "button";
-    const [rank, swatchBox, name, land, troops] = Array.from({ length: 5 }, () => document.createElement("span"));
-    const swatch = document.createElement("span"), chip = newChip();
-    swatch.className = "swatch";
+    const swatch = newElement("span", { className: "swatch" }), title = this.film.name(seat);
+    const acts = { onclick: () => chosen(seat), onpointerenter: () => hovered(seat), onpointerleave: () => hovered(0) };
+    const row = newLine("button", { type: "button", className: "row", ...acts }, newElement("span", {}, swatch), newElement("span", { title }, title));
     swatch.style.background = palette.texts[seat];
-    swatchBox.append(swatch);
-    name.textContent = name.title = this.film.name(seat);
-    element.className = "row";
-    element.dataset.seat = seat;
-    element.append(rank, swatchBox, name, land, troops, chip);
-    element.addEventListener("click", () => chosen(seat));
-    element.addEventListener("pointerenter", () => hovered(seat));
-    element.addEventListener("pointerleave", () => hovered(0));
-    return { element, rank, land, troops, chip };
+    row.element.dataset.seat = seat;
+    return row;
   }
 
   /** Shows the standings at `frame`; while it `isPlaying`, not always those out of sight. Returns whether all are shown. */
@@ -150,6 +133,12 @@ class Standings {
     if (top < seen.top + head) scroller.scrollTop -= seen.top + head - top;
     else if (bottom > seen.bottom) scroller.scrollTop += bottom - seen.bottom;
   }
+}
+
+/** Returns an element with who stands in a line, and with the cells of the line that change. */
+function newLine(tag, properties, ...who) {
+  const [rank, land, troops] = Array.from({ length: 3 }, () => newElement("span")), chip = newChip();
+  return { element: newElement(tag, properties, rank, ...who, land, troops, chip), rank, land, troops, chip };
 }
 
 /** Makes `text` the text of `element`, without work where it is already. */

@@ -6,22 +6,25 @@ const STORE = "territorial"; // what the browser remembers: the values of the ca
 const PATIENCE = 400; // milliseconds that the page waits for a game before it says so
 const OWN = "as on the command line";
 
-/** Returns what has been remembered; nothing where the browser does not allow that. */
-function remembered() {
+/** Returns what the browser has kept under a name; null for nothing, and where it does not allow that. */
+function keptUnder(name) {
   try {
-    return JSON.parse(localStorage.getItem(STORE)) ?? {};
+    return JSON.parse(localStorage.getItem(name));
   } catch {
-    return {};
+    return null;
   }
 }
 
-function remember(values) {
+function keepUnder(name, value) {
   try {
-    localStorage.setItem(STORE, JSON.stringify({ ...remembered(), ...values }));
+    localStorage.setItem(name, JSON.stringify(value));
   } catch {
-    // The next game begins without.
+    // It counts until the page is closed.
   }
 }
+
+const remembered = () => keptUnder(STORE) ?? {};
+const remember = (values) => keepUnder(STORE, { ...remembered(), ...values });
 
 /**
  * The dialog that a game begins with. `game.now.card` has what there is to choose from, and the game there is.
@@ -41,13 +44,10 @@ class StartCard {
     this.game = game;
     this.dialog = element("start");
     this.form = this.dialog.querySelector("form");
-    this.button = document.createElement("button");
-    Object.assign(this.button, { type: "button", id: "again", title: "play again (Y)", textContent: "play again", hidden: true });
+    this.button = newElement("button", { type: "button", id: "again", title: "play again (Y)", hidden: true, onclick: () => this.open() }, "play again");
     element("link").before(this.button);
-    this.marker = document.createElement("p");
-    Object.assign(this.marker, { id: "you", innerHTML: "<span>you</span>", hidden: true });
+    this.marker = newElement("p", { id: "you", innerHTML: "<span>you</span>", hidden: true });
     element("view").append(this.marker);
-    this.button.addEventListener("click", () => this.open());
     this.form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.#begin();
@@ -217,10 +217,7 @@ class StartCard {
 
 /** Returns one of the choices of a group, as a label with its button. */
 function choice(group, value) {
-  const label = document.createElement("label"), input = document.createElement("input");
-  Object.assign(input, { type: "radio", name: group, value });
-  label.append(input, value);
-  return label;
+  return newElement("label", {}, newElement("input", { type: "radio", name: group, value }), value);
 }
 
 KEYS.y = () => page.start?.open();

@@ -8,7 +8,14 @@ const MARKS_REACH = 6; // pixels from a mark within which the pointer finds it
 /** Returns where a tick is on a line of `width` pixels that ends at tick `end`, as on the slider. */
 const placeOf = (tick, width, end) => MARKS_EDGE + ((width - 2 * MARKS_EDGE) * tick) / Math.max(1, end);
 
+/** Returns the mark that is nearest to x pixels, or undefined if none is near. */
+function nearestMark(marks, x) {
+  const away = (mark) => Math.abs(mark.x - x), near = marks.filter((mark) => away(mark) <= MARKS_REACH);
+  return near.sort((one, other) => away(one) - away(other))[0];
+}
+
 class Timeline {
+  marks = []; // {tick, seat, isLead, x}
   #drawn = "";
 
   constructor(canvas, list, events, palette) {
@@ -31,24 +38,17 @@ class Timeline {
     const wanted = [width, devicePixelRatio, end, deaths.length, leads.length, ...highlights.map(({ text }) => text)].join();
     if (wanted === this.#drawn) return;
     this.#drawn = wanted;
-    this.end = end;
-    this.marks = [
-      ...deaths.map(({ tick, seat }) => ({ tick, seat, isLead: false })),
-      ...leads.map(({ tick, seat }) => ({ tick, seat, isLead: true })),
-    ];
+    const markOf = (isLead) => ({ tick, seat }) => ({ tick, seat, isLead, x: placeOf(tick, width, end) });
+    this.marks = [...deaths.map(markOf(false)), ...leads.map(markOf(true))];
     this.#draw();
     this.#list(highlights);
   }
 
   /** Deaths are bars, changes of leader are triangles, in the colours of the players. */
   #draw() {
-    const { canvas, width } = this, ratio = devicePixelRatio, context = canvas.getContext("2d");
-    canvas.width = Math.round(width * ratio);
-    canvas.height = Math.round(MARKS_HEIGHT * ratio);
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const { canvas, width } = this, context = sizedContext(canvas, width, MARKS_HEIGHT);
     context.strokeStyle = getComputedStyle(canvas).getPropertyValue("--ink");
-    for (const mark of this.marks) {
-      const x = this.#x(mark.tick);
+    for (const { x, ...mark } of this.marks) {
       context.fillStyle = this.palette.texts[mark.seat];
       context.beginPath();
       if (mark.isLead) {
@@ -65,8 +65,6 @@ class Timeline {
     }
   }
 
-  #x(tick) { return placeOf(tick, this.width, this.end); }
-
   #list(highlights) {
     this.list.replaceChildren(new Option("go to ...", ""));
     for (const { tick, text } of highlights) this.list.add(new Option(`${count(tick)}: ${text}`, tick));
@@ -74,11 +72,7 @@ class Timeline {
   }
 
   /** Returns the mark nearest to x pixels, or undefined if none is near. */
-  markAt(x) {
-    const away = (mark) => Math.abs(this.#x(mark.tick) - x);
-    const [nearest] = [...(this.marks ?? [])].sort((a, b) => away(a) - away(b));
-    return nearest && away(nearest) <= MARKS_REACH ? nearest : undefined;
-  }
+  markAt(x) { return nearestMark(this.marks, x); }
 
   /** Returns what the mark at x pixels stands for, empty for none. */
   textAt(x) {
