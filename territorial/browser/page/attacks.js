@@ -101,11 +101,12 @@ class Arrows {
   }
 }
 
-/** Writes a number that is read on whatever is there. */
-function writeFigure(context, x, y, text) {
-  context.font = "600 12px system-ui, sans-serif";
+/** Writes a number that is read on whatever is there, in letters of `size` pixels. */
+function writeFigure(context, x, y, text, size = 12) {
+  context.font = `600 ${size}px system-ui, sans-serif`;
   context.textAlign = "center";
   context.textBaseline = "middle";
+  context.lineJoin = "round";
   context.lineWidth = 3;
   context.strokeStyle = "#fff";
   context.strokeText(text, x, y);

@@ -15,7 +15,9 @@ function connectButtons(page) {
   for (const value of SPEEDS) speed.add(new Option(`${value} ticks/s`, value));
   page.setSpeed(page.speed);
   speed.addEventListener("change", () => page.setSpeed(Number(speed.value)));
-  connectToggles(page);
+  for (const [id, key] of Object.entries(PRESSED)) {
+    element(id).addEventListener("click", () => { if (page.painter) (KEYS[key] ?? WATCH_KEYS[key])(page); });
+  }
   element("play").addEventListener("click", () => page.play());
   element("back").addEventListener("click", () => page.step(-1));
   element("forth").addEventListener("click", () => page.step(1));
@@ -27,17 +29,6 @@ function connectButtons(page) {
     const acts = { in: "+", out: "-", fit: "w", own: "m" };
     if (page.painter) KEYS[acts[target.value]]?.(page);
   });
-}
-
-function connectToggles(page) {
-  const whenReady = (act) => () => { if (page.painter) act(); };
-  element("names").addEventListener("click", whenReady(() => page.showNames()));
-  element("attacks").addEventListener("click", whenReady(() => page.showAttacks()));
-  element("density").addEventListener("click", whenReady(() => page.showDensity()));
-  element("hide").addEventListener("click", whenReady(() => page.hide()));
-  element("live").addEventListener("click", whenReady(() => page.toEnd()));
-  element("link").addEventListener("click", whenReady(() => page.copyLink()));
-  element("picture").addEventListener("click", whenReady(() => page.copyPicture()));
 }
 
 function connectTimeline(page) {
@@ -120,6 +111,9 @@ const WATCH_KEYS = {
   k: (page) => page.copyLink(),
   "?": () => element("manual").showModal(),
 };
+
+/** The keys that buttons stand for. */
+const PRESSED = { names: "b", attacks: "a", density: "d", hide: "f", live: "End", link: "k", picture: "c" };
 
 const keysOf = (page) => ({ ...KEYS, ...(page.game?.keys ?? WATCH_KEYS) });
 

@@ -47,15 +47,11 @@ class Blocks {
     const all = joined([this.#rest, bytes]), blocks = [];
     let start = 0;
     for (;;) {
-      let length = 0, unit = 1, at = start, byte = 128;
-      while (byte >= 128 && at < all.length) {
-        byte = all[at++];
-        length += (byte & 127) * unit;
-        unit *= 128;
-      }
-      if (byte >= 128 || at + length > all.length) break;
-      blocks.push(all.subarray(at, at + length));
-      start = at + length;
+      const rest = new Numbers(all.subarray(start)), hasLength = rest.bytes.some((byte) => byte < 128);
+      const length = hasLength ? rest.next() : Infinity, end = start + rest.at + length;
+      if (end > all.length) break;
+      blocks.push(all.subarray(end - length, end));
+      start = end;
     }
     this.#rest = all.slice(start);
     return blocks;
@@ -259,15 +255,7 @@ class Film {
   }
 
   /** Returns the frame that shows `tick`: the last one that is not after it. */
-  frameAt(tick) {
-    let low = 0, high = this.length - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (this.ticks[middle] <= tick) low = middle;
-      else high = middle - 1;
-    }
-    return low;
-  }
+  frameAt(tick) { return Math.max(0, this.ticks.findLastIndex((one) => one <= tick)); }
 
   /** Makes `board`, which shows frame `from` (-1: none), show frame `to`. */
   move(board, from, to) {
@@ -298,8 +286,7 @@ class Film {
       left: sum(team.seats, this.alive[frame]),
     }));
     const out = ({ team, left }) => (left ? Infinity : this.outAt(team));
-    const order = (a, b) => out(b) - out(a) || b.land - a.land || b.troops - a.troops || a.team - b.team;
-    return teams.sort((a, b) => order(a, b) || a.team - b.team);
+    return teams.sort((a, b) => out(b) - out(a) || b.land - a.land || b.troops - a.troops || a.team - b.team);
   }
 
   /** Returns the tick in which the last member of a team died; it has died. */
@@ -308,8 +295,7 @@ class Film {
   #ordered(seats, frame) {
     const land = this.land[frame], troops = this.troops[frame], alive = this.alive[frame];
     const died = (seat) => (alive[seat] ? Infinity : this.diedAt[seat] ?? 0);
-    const order = (a, b) => died(b) - died(a) || land[b] - land[a] || troops[b] - troops[a] || a - b;
-    return [...seats].sort((a, b) => order(a, b) || a - b);
+    return [...seats].sort((a, b) => died(b) - died(a) || land[b] - land[a] || troops[b] - troops[a] || a - b);
   }
 
   name(seat) { return `P${seat} ${this.header.names[seat - 1]}`; }

@@ -152,15 +152,8 @@ class Labels {
 
   /** Writes the number of a seat whose land has no room for it below that, with a rim. */
   #drawBelow({ owner, row, column, height }, view) {
-    const { context } = this, x = view.x + (column + 0.5) * view.scale;
-    const y = view.y + (row + 0.5 + Math.max(2, height / 2)) * view.scale + 8;
-    context.font = `600 ${LABEL_SIZES.at(-1)}px system-ui, sans-serif`;
-    context.lineWidth = 3;
-    context.lineJoin = "round";
-    context.strokeStyle = "#fff";
-    context.strokeText(this.#number(owner), x, y);
-    context.fillStyle = "#000";
-    context.fillText(this.#number(owner), x, y);
+    const x = view.x + (column + 0.5) * view.scale, y = view.y + (row + 0.5 + Math.max(2, height / 2)) * view.scale + 8;
+    writeFigure(this.context, x, y, this.#number(owner), LABEL_SIZES.at(-1));
   }
 
   /**

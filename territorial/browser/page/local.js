@@ -82,7 +82,8 @@ class LocalGame {
     const memory = engine.begin(ground.land, number, codes.map((code, n) => (n + 1 === seat ? engine.codes.page : code)), troops);
     const called = names.map((one, n) => (n + 1 === seat ? name : one));
     const header = { ...engine.template.header, ...ground.header, seed: number, seats, names: called };
-    this.#show(this.#filmOf({ title: `${title}, seed ${number}`, names: called, ...ground.look }), { memory, header, land: ground.land }, []);
+    this.#keep({ memory, header, land: ground.land }, []);
+    this.page.showFilm(this.#filmOf({ title: `${title}, seed ${number}`, names: called, ...ground.look }));
     this.card = { ...card, level, map, name, seed: number };
     this.#prepare(0, seat, seed === null || Boolean(this.now));
     return "";
@@ -102,12 +103,7 @@ class LocalGame {
     return "";
   }
 
-  /** Shows another game, from its first tick on. */
-  #show(film, origin, changes) {
-    this.#keep(origin, changes);
-    this.page.showFilm(film);
-  }
-
+  /** From now on another game is shown. */
   #keep(origin, changes) {
     this.header = origin.header;
     this.#origin = origin;
@@ -148,7 +144,8 @@ class LocalGame {
       this.now = null;
       page.start?.dialog.close();
       page.game?.watchAgain();
-      this.#show(film, { memory, header, land }, changes);
+      this.#keep({ memory, header, land }, changes);
+      page.showFilm(film);
       return "";
     } catch (error) {
       return `This file is not shown: ${error.message.replace(/\.$/, "")}.`;

@@ -490,15 +490,8 @@ function connectGame(game) {
   pace.add(new Option("step", "step"));
   pace.addEventListener("change", () => game.setPace(pace.value === "step" ? "step" : Number(pace.value)));
   share.addEventListener("input", () => game.setShare(Number(share.value)));
-  const buttons = {
-    pause: () => game.pause(),
-    hold: () => game.hold(),
-    resign: () => game.askToResign(),
-    advise: () => game.toggle("advice"),
-    see: () => game.toggle("agent_view"),
-  };
-  buttons.undo = buttons.hold;
-  for (const [id, act] of Object.entries(buttons)) element(id).addEventListener("click", () => game.now && act());
+  const buttons = { pause: " ", hold: "h", undo: "h", resign: "r", advise: "p", see: "o" }; // with their keys
+  for (const [id, key] of Object.entries(buttons)) element(id).addEventListener("click", () => game.keys[key]());
   element("send").addEventListener("click", () => {
     if (document.body.classList.contains("is-out")) game.watchAgain();
     else if (game.now) game.attack(game.target);

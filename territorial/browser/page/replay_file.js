@@ -214,29 +214,17 @@ function checkpointsOf(section, ticks) {
 
 /** Returns launches seat by seat, in planes of bytes; `pack_launches` of replay/file_format.py. */
 function launchColumns(launches, players, every) {
-  const bySeat = Array.from({ length: players }, () => []);
-  for (const launch of launches) bySeat[launch.seat - 1].push(launch);
-  const heads = bySeat.map((own) => wordOf(own.length)), planes = new Uint8Array(LAUNCH_PLANES * launches.length);
-  let place = 0;
-  for (const own of bySeat) {
-    let before = 0;
-    for (const { tick, target, fraction } of own) {
-      const decision = Math.floor(tick / every), [low, high] = wordOf(fraction - 1);
-      const bytes = [...wordOf(decision - before), target, low, high];
-      bytes.forEach((byte, plane) => { planes[plane * launches.length + place] = byte; });
-      before = decision;
-      place++;
-    }
-  }
-  return joined([...heads, planes]);
+  const bySeat = Array.from({ length: players }, (_, n) => launches.filter(({ seat }) => seat === n + 1));
+  const rows = bySeat.flatMap((own) => own.map(({ tick, target, fraction }, n) => {
+    const decisions = (tick - (own[n - 1]?.tick ?? 0)) / every, [low, high] = wordOf(fraction - 1);
+    return [...wordOf(decisions), target, low, high];
+  }));
+  const planes = Array.from({ length: LAUNCH_PLANES }, (_, plane) => rows.map((row) => row[plane]));
+  return joined([...bySeat.map((own) => wordOf(own.length)), ...planes]);
 }
 
 /** `pack_checkpoints` of replay/file_format.py. */
-function checkpointTable(checkpoints) {
-  const table = new Uint8Array(CHECKPOINT_BYTES * checkpoints.length);
-  checkpoints.forEach(({ tick, digest }, n) => table.set([...wordOf(tick), ...digest], CHECKPOINT_BYTES * n));
-  return table;
-}
+const checkpointTable = (checkpoints) => joined(checkpoints.flatMap(({ tick, digest }) => [wordOf(tick), digest]));
 
 /** Returns a number below 2 ** 32 as four bytes, the lowest first. */
 const wordOf = (number) => Uint8Array.of(number, number >>> 8, number >>> 16, number >>> 24);

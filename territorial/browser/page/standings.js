@@ -51,8 +51,11 @@ class Standings {
     const left = film.alive[frame].reduce((sum, one) => sum + one, 0);
     const what = teams.length ? `in ${teams.filter((team) => team.left).length} teams` : "players";
     put(document.getElementById("left"), `${left} of ${order.length} ${what}`);
-    order.slice(0, end).forEach((seat, place) => this.#fill(this.rows[seat - 1], seat, teams.length ? "" : place + 1, frame));
-    teams.forEach((team, place) => this.#fillTeam(this.teamRows[team.team - 1], team, place + 1));
+    order.slice(0, end).forEach((seat, place) => {
+      const [land, troops, isLeft] = [film.land, film.troops, film.alive].map((of) => of[frame][seat]);
+      this.#fill(this.rows[seat - 1], teams.length ? "" : place + 1, land, troops, isLeft, film.diedAt[seat] ?? 0); // its team has a place
+    });
+    teams.forEach(({ team, land, troops, left }, place) => this.#fill(this.teamRows[team - 1], place + 1, land, troops, left, film.outAt(team)));
     return isAll;
   }
 
@@ -88,22 +91,12 @@ class Standings {
     this.rows.forEach(({ element }, index) => { element.tabIndex = index + 1 === stop ? 0 : -1; });
   }
 
-  #fillTeam(row, { team, land, troops, left }, place) {
-    put(row.rank, left ? String(place) : "");
-    put(row.land, left ? percent(land, this.film.numLand) : "out at");
-    put(row.troops, left ? short(troops) : count(this.film.outAt(team)));
-    fillChip(row.chip, left ? densityOf(troops, land) : null);
-    row.element.classList.toggle("is-out", !left);
-  }
-
-  /** `place`: of the seat, "" where its team has one. */
-  #fill(row, seat, place, frame) {
-    const { film } = this, isAlive = film.alive[frame][seat] === 1;
-    put(row.rank, isAlive ? String(place) : "");
-    put(row.land, isAlive ? percent(film.land[frame][seat], film.numLand) : "out at");
-    put(row.troops, isAlive ? short(film.troops[frame][seat]) : count(film.diedAt[seat] ?? 0));
-    fillChip(row.chip, isAlive ? film.density(seat, frame) : null);
-    row.element.classList.toggle("is-out", !isAlive);
+  #fill(row, place, land, troops, isLeft, diedAt) {
+    put(row.rank, isLeft ? String(place) : "");
+    put(row.land, isLeft ? percent(land, this.film.numLand) : "out at");
+    put(row.troops, isLeft ? short(troops) : count(diedAt));
+    fillChip(row.chip, isLeft ? densityOf(troops, land) : null);
+    row.element.classList.toggle("is-out", !isLeft);
   }
 
   /** Marks the rows of two seats, either of which may be 0. */
