@@ -14,8 +14,9 @@ async function openReplay(file) {
 /** Shows where a file is dropped while one is over the page, and a button that asks for one. */
 function connectReplays() {
   const input = newElement("input", { type: "file", accept: ".replay", hidden: true });
-  const title = "watch a replay, and play it on (U); or drop its file on the page", innerHTML = '<span class="long">open</span><span class="short">▤</span>';
-  const button = newElement("button", { type: "button", id: "open", title, ariaLabel: "open a replay", innerHTML, onclick: () => input.click() });
+  const title = "watch a replay, and play it on (U); or drop its file on the page", onclick = () => input.click();
+  const button = newElement("button", { type: "button", id: "open", title, ariaLabel: "open a replay", onclick });
+  button.innerHTML = '<span class="long">open</span><span class="short">▤</span>';
   const target = newElement("p", { id: "drop", hidden: true }, "Drop a replay here to watch it and to play it on.");
   element("link").before(button, input);
   element("manual").querySelector("dl").insertAdjacentHTML("beforeend", "<dt>U</dt><dd>watch a replay from a file; playing it on, too</dd>");

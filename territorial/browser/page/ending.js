@@ -113,11 +113,15 @@ function showEnding(game) {
 
 /** Names the launch that cost the player most places, once the session has found it out, and offers to go back there. */
 function showCostliest({ now: { costliest }, name }) {
-  const dialog = element("ending"), retry = dialog.querySelector("[value='retry']"), { tick, target, fraction, held, launched, games, endings } = costliest ?? {};
+  const dialog = element("ending"), retry = dialog.querySelector("[value='retry']");
   retry.hidden = !costliest;
-  put(retry, costliest ? `try again from tick ${count(tick)}` : "");
-  put(dialog.querySelector(".costliest"), costliest ? `Your costliest decision: tick ${count(tick)}, ${shareOf(fraction)} at ${name(target)}: from place ` +
-    `${held.toFixed(1)} to ${launched.toFixed(1)} (means of ${games} games, ${endings} of them different, in which the champion plays on for you).` : "");
+  put(retry, costliest ? `try again from tick ${count(costliest.tick)}` : "");
+  put(dialog.querySelector(".costliest"), costliest ? costliestText(costliest, name) : "");
+}
+
+function costliestText({ tick, target, fraction, held, launched, games, endings }, name) {
+  const what = `tick ${count(tick)}, ${shareOf(fraction)} at ${name(target)}: from place ${held.toFixed(1)} to ${launched.toFixed(1)}`;
+  return `Your costliest decision: ${what} (means of ${games} games, ${endings} of them different, in which the champion plays on for you).`;
 }
 
 function winnerText(film, seat) {

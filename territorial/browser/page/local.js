@@ -158,7 +158,8 @@ class LocalGame {
   /** Begins the game of a replay, and returns the memory at its tick 0. */
   #seated({ header: { seed, seats, starting_troops: given }, land }) {
     const engine = this.#engine, { troops, config } = this.about, cells = new Uint32Array(256);
-    const memory = engine.begin(land, seed, seats.map((name) => this.#codeOf(name)), given ?? seats.map((name) => ownOf(troops, name) ?? config.starting_troops));
+    const codes = seats.map((name) => this.#codeOf(name)), usual = seats.map((name) => ownOf(troops, name) ?? config.starting_troops);
+    const memory = engine.begin(land, seed, codes, given ?? usual);
     for (const code of engine.position().cells) cells[code]++;
     const isLaid = cells[NEUTRAL] === Number(engine.field("land")[NEUTRAL]); // no spawn lies on water, or on another one
     check(isLaid && seats.every((_, index) => cells[index + 1] === SPAWN_CELLS), `its land has no room for ${seats.length} players`);
@@ -188,7 +189,7 @@ class LocalGame {
     return film;
   }
 
-  /** Does work in steps, after some of which the browser does other things, and says how far it is; returns its result, or null once it is not wanted. */
+  /** Does work in slices, and says how far it is; returns its result, or null once it is not wanted. */
   async #work(steps, { text = null, isWanted = () => true }) {
     while (isWanted()) {
       const { done, value } = steps.next();

@@ -267,7 +267,8 @@ class Game {
   #row(owner) {
     if (!this.#rows.has(owner)) {
       const swatch = newElement("span", { className: "swatch" }), chip = newChip(), text = newElement("span");
-      const button = newElement("button", { type: "button", onclick: () => this.attack(owner) }, swatch, chip, newElement("b", {}, this.name(owner)), text);
+      const name = newElement("b", {}, this.name(owner)), onclick = () => this.attack(owner);
+      const button = newElement("button", { type: "button", onclick }, swatch, chip, name, text);
       swatch.style.background = this.page.palette.texts[owner];
       button.dataset.owner = owner;
       this.#rows.set(owner, { item: newElement("li", {}, button), button, chip, text });

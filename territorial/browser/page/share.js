@@ -36,7 +36,8 @@ function pictureOf({ view, overlay, painter }, caption) {
   const left = Math.max(0, x), top = Math.max(0, y);
   const width = Math.min(view.width, x + painter.width * scale) - left;
   const height = Math.min(view.height, y + painter.height * scale) - top;
-  const canvas = newElement("canvas"), context = sizedContext(canvas, width, height + line, ratio), style = getComputedStyle(document.documentElement);
+  const canvas = newElement("canvas"), style = getComputedStyle(document.documentElement);
+  const context = sizedContext(canvas, width, height + line, ratio);
   context.fillStyle = style.getPropertyValue("--panel");
   context.fillRect(0, 0, width, height + line);
   context.save();

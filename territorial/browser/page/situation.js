@@ -38,7 +38,10 @@ function situationOf(game, seat) {
 }
 
 /** Returns the rules that are whole numbers. */
-const bigRules = ({ config }) => Object.fromEntries(Object.entries(config).filter(([, value]) => Number.isInteger(value)).map(([name, value]) => [name, BigInt(value)]));
+function bigRules({ config }) {
+  const whole = Object.entries(config).filter(([, value]) => Number.isInteger(value));
+  return Object.fromEntries(whole.map(([name, value]) => [name, BigInt(value)]));
+}
 
 /** Returns the donations among legal `launches`, {seat, target, troops}; `state` has troops and teams as before them. */
 function giftsAmong(launches, state, game) {

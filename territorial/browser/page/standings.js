@@ -34,9 +34,9 @@ class Standings {
   #teamRow(text) { return newLine("div", { className: "row team" }, newElement("span", {}, text)); }
 
   #row(seat, palette, chosen, hovered) {
-    const swatch = newElement("span", { className: "swatch" }), title = this.film.name(seat);
+    const swatch = newElement("span", { className: "swatch" }), title = this.film.name(seat), name = newElement("span", { title }, title);
     const acts = { onclick: () => chosen(seat), onpointerenter: () => hovered(seat), onpointerleave: () => hovered(0) };
-    const row = newLine("button", { type: "button", className: "row", ...acts }, newElement("span", {}, swatch), newElement("span", { title }, title));
+    const row = newLine("button", { type: "button", className: "row", ...acts }, newElement("span", {}, swatch), name);
     swatch.style.background = palette.texts[seat];
     row.element.dataset.seat = seat;
     return row;

@@ -44,7 +44,8 @@ class StartCard {
     this.game = game;
     this.dialog = element("start");
     this.form = this.dialog.querySelector("form");
-    this.button = newElement("button", { type: "button", id: "again", title: "play again (Y)", hidden: true, onclick: () => this.open() }, "play again");
+    const onclick = () => this.open();
+    this.button = newElement("button", { type: "button", id: "again", title: "play again (Y)", hidden: true, onclick }, "play again");
     element("link").before(this.button);
     this.marker = newElement("p", { id: "you", innerHTML: "<span>you</span>", hidden: true });
     element("view").append(this.marker);
