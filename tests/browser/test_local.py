@@ -162,8 +162,7 @@ def test_the_costliest_launch_is_that_of_python(opened, seed):
         click(tab, "#ending [value=retry]", until=f"page.film.lastTick === {tick} && !local.isBusy")
         settle(tab)
         assert (text_of(tab, "#ending .costliest"), tab.evaluate("page.game.now.seat")) == ("", seat)
-        again = Replay.from_bytes(base64.b64decode(tab.evaluate(SAVED)))
-        assert again.digest == branch.seek(tick).digest(0)
+        assert Replay.from_bytes(base64.b64decode(tab.evaluate(SAVED))).digest == branch.seek(tick).digest(0)
 
 
 def test_no_costliest_launch_is_looked_for_once_another_game_is_played(opened):
@@ -280,6 +279,7 @@ def test_a_page_of_new_games_has_levels_and_begins_again(open_page, tmp_path):
         replay = Replay.from_bytes(base64.b64decode(tab.evaluate(SAVED)))
         replay.verify()
         assert (replay.seats[1], replay.names[1], replay.changes) == ("agent", "person", ())
+        assert tab.evaluate("page.film.attacks[0]") == []  # as in films
         assert replay.seats[2:] + replay.seats[:1] == (LEVELS[level] * 2)[:3]
         played.append(replay)
         tab.evaluate("element('ending').close()")

@@ -2,6 +2,7 @@
 // The launch that cost a seat most places, in a game that the page plays itself: `costliest_launch` of evaluation/what_if.py.
 
 const STREAM_FUTURE = 12n; // of what is drawn from a moment on, as in territorial/constants.py
+const FINAL_MS = 15_000; // after so much time no further launch is judged by many games
 const LATIN = new TextDecoder("latin1"); // a character for each byte
 
 /** Games that are played on from the launches of a seat, in an engine of their own, see `playable` for its `judging`. */
@@ -18,7 +19,10 @@ class Judge {
       judged.push(yield* this.#judge(launch, few));
       if (performance.now() > until) break;
     }
-    for (const { launch } of costliestFirst(judged).slice(0, finalists)) found.push(yield* this.#judge(launch, many));
+    for (const { launch } of costliestFirst(judged).slice(0, finalists)) {
+      found.push(yield* this.#judge(launch, many));
+      if (performance.now() > until + FINAL_MS) break; // on a phone, or a large board
+    }
     const [first] = costliestFirst(found.filter(({ cost }) => cost.mean - t * cost.error > 0));
     return first ? first.launch : null;
   }
