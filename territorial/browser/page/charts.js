@@ -199,6 +199,3 @@ class ChancesChart extends Chart {
     return nearestTo(y, [Infinity, ...places.map((place) => this.#y(place))]);
   }
 }
-
-/** Returns a pixel as a colour of CSS. */
-const cssOf = (pixel) => `rgb(${pixel & 255}, ${(pixel >> 8) & 255}, ${(pixel >> 16) & 255})`;

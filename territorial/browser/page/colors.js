@@ -34,31 +34,33 @@ function dealtColors(colors, teams, dealt) {
   return [colors[0], ...seats, colors.at(-1)];
 }
 
-/** Returns a colour "#rrggbb" as a pixel of an image: A, B, G, R from the highest byte. */
-function pixelOf(text) {
-  const rgb = parseInt(text.slice(1), 16);
-  return ((255 << 24) | ((rgb & 255) << 16) | (rgb & 0xff00) | (rgb >> 16)) >>> 0;
-}
+/** Returns red, green and blue, 0..255, as a pixel of an image: A, B, G, R from the highest byte. */
+const pixelFrom = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+const partsOf = (pixel) => [pixel & 255, (pixel >> 8) & 255, (pixel >> 16) & 255];
+
+/** Returns a colour "#rrggbb" as a pixel. */
+const pixelOf = (text) => pixelFrom([1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16)));
+
+/** Returns a pixel as a colour of CSS. */
+const cssOf = (pixel) => `rgb(${partsOf(pixel)})`;
 
 /** Returns pixels with all seats but one nearly grey; land and water stay what they are. */
 function fadedBut(pixels, seat) {
   return pixels.map((pixel, code) => {
     if (code === seat || code === NEUTRAL || code === BLOCKED) return pixel;
-    const bytes = [pixel & 255, (pixel >> 8) & 255, (pixel >> 16) & 255];
-    const grey = 90 + (bytes[0] * 0.3 + bytes[1] * 0.59 + bytes[2] * 0.11) * 0.3;
-    const [r, g, b] = bytes.map((byte) => Math.round(grey + (byte - grey) * 0.15));
-    return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+    const parts = partsOf(pixel), [r, g, b] = parts, grey = 90 + (r * 0.3 + g * 0.59 + b * 0.11) * 0.3;
+    return pixelFrom(parts.map((part) => Math.round(grey + (part - grey) * 0.15)));
   });
 }
 
 /** Returns the colour of a pattern on land of this one: much darker, or lighter where that is dark already. */
 function inkOf(pixel) {
-  const target = isLight(pixel) ? 0 : 255, mixed = (shift) => Math.round((pixel >> shift & 255) * 0.5 + target * 0.5) << shift;
-  return ((255 << 24) | mixed(16) | mixed(8) | mixed(0)) >>> 0;
+  const target = isLight(pixel) ? 0 : 255;
+  return pixelFrom(partsOf(pixel).map((part) => Math.round(part * 0.5 + target * 0.5)));
 }
 
 /** Whether black is read better than white on a pixel of this colour. */
 function isLight(pixel) {
-  const [r, g, b] = [pixel & 255, (pixel >> 8) & 255, (pixel >> 16) & 255].map((byte) => (byte / 255) ** 2.2);
+  const [r, g, b] = partsOf(pixel).map((part) => (part / 255) ** 2.2);
   return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18;
 }

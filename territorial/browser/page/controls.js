@@ -202,10 +202,9 @@ class Drag {
 function connectBoard(page) {
   const box = element("view"), drag = new Drag(page, box);
   const whenReady = (act) => (event) => { if (page.painter) act(event); };
-  box.addEventListener("pointerdown", whenReady((event) => drag.down(event)));
-  box.addEventListener("pointermove", whenReady((event) => drag.move(event)));
-  box.addEventListener("pointerup", whenReady((event) => drag.up(event)));
-  box.addEventListener("pointercancel", whenReady((event) => drag.up(event)));
+  for (const [kind, act] of Object.entries({ pointerdown: "down", pointermove: "move", pointerup: "up", pointercancel: "up" })) {
+    box.addEventListener(kind, whenReady((event) => drag[act](event)));
+  }
   box.addEventListener("pointerleave", whenReady(() => {
     page.tip.hide();
     page.pointer = null;
