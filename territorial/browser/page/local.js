@@ -323,7 +323,7 @@ class LocalGame {
     const own = launches.filter((launch) => launch.seat === seat && launch.tick >= since);
     const largest = own.toSorted((one, other) => other.fraction - one.fraction).slice(0, judging.launches);
     const goesOn = (name) => judging.driven.includes(name) || ownOf(bots, name) !== undefined;
-    const isKnown = ({ tick }) => playersAt(header, tick).every((name, n) => goesOn(name) || !film.alive[film.frameAt(tick)][n + 1]);
+    const isKnown = ({ tick }) => playersAt(header, tick).every((name, n) => goesOn(name) || film.diedAt[n + 1] <= tick);
     if (!largest.every(isKnown)) return;
     const judge = new Judge(await Engine.open(this.about), new Recording(this.#origin.memory, launches, this.#changes), header, seat);
     const costliest = await this.#work(judge.costliest(largest), { isWanted: () => this.header === header && this.game.isLive });
