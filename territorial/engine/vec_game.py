@@ -29,8 +29,9 @@ from territorial.engine.batch_arrays import (
     next_seeds,
     writable,
 )
-from territorial.engine.calls import ONE_DECISION, Calls, exclusive
-from territorial.engine.checks import (
+from territorial.engine.calls import (
+    ONE_DECISION,
+    Calls,
     check_may_play,
     check_no_decision,
     check_on_grid,
@@ -40,6 +41,7 @@ from territorial.engine.checks import (
     checked_options,
     checked_seeds,
     copy_actions,
+    exclusive,
 )
 from territorial.engine.forecast import Forecasts
 from territorial.engine.map_bank import BatchMaps, assigned_maps

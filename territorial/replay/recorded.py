@@ -16,7 +16,7 @@ from territorial.config.land_mask import LandMask, check_is_mask
 from territorial.config.map_names import Terrain
 from territorial.config.validation import checked_list, one_of, true_or_false, whole_number, whole_numbers
 from territorial.constants import LARGEST_SEED, OBS_VERSION, RULES_VERSION, __version__
-from territorial.engine.checks import checked_launch_table
+from territorial.engine.calls import checked_launch_table
 from territorial.files.atomic import write_file
 from territorial.game.scratch import LAUNCH_TICK
 from territorial.replay.file_format import (
