@@ -17,8 +17,8 @@ from territorial.config.validation import shown, whole_number
 from territorial.constants import LARGEST_SEED
 from territorial.engine.batch_arrays import seed_of_episode
 from territorial.engine.seats import Seat
+from territorial.envs.forms import Observation
 from territorial.envs.options import VecKeywords, agent_seats, config_of
-from territorial.envs.spaces import Observation
 from territorial.envs.vector import Info, TerritorialVec, make_vec
 from territorial.files.arrays import WritableArrays
 from territorial.render import RENDER_FPS, RENDER_MODES

@@ -7,7 +7,7 @@ import numpy as np
 from territorial.config import GameConfig
 from territorial.engine.recording import Launches
 from territorial.engine.step import StepResults
-from territorial.envs.spaces import Observation
+from territorial.envs.forms import Observation
 from territorial.game.state import PLAYERS
 from territorial.jit.decorators import kernel, njit
 from territorial.jit.simd import fill

@@ -18,8 +18,7 @@ from territorial.engine.saved_game import SavedGame
 from territorial.engine.seats import AGENT, EXTERNAL, Seat, check_seats
 from territorial.engine.vec_game import VecGame
 from territorial.envs.custom_rewards import RewardFunction
-from territorial.envs.forms import FORMS, Form, GameSizes
-from territorial.envs.spaces import KEYS, of_masks
+from territorial.envs.forms import FORMS, KEYS, Form, GameSizes, of_masks
 from territorial.game.state import OVER, TICK, State
 from territorial.observation.action_formats import FORMATS, OF_CANDIDATES, ActionFormat
 from territorial.observation.layout import MAX_FRAMES

@@ -18,8 +18,8 @@ from territorial.decode import FeatureDecoder
 from territorial.engine.recording import Launches
 from territorial.engine.seats import Seat
 from territorial.engine.vec_game import VecGame
+from territorial.envs.forms import Observation, from_zero_to, only_key, space_of
 from territorial.envs.options import EnvKeywords, EnvOptions, GameKeywords, agent_seats, config_of, options_in
-from territorial.envs.spaces import Observation, from_zero_to, only_key, space_of
 from territorial.envs.vector import Info, TerritorialVec
 from territorial.files.arrays import WritableArrays
 from territorial.observation.action_formats import ALL_GOOD

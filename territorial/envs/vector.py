@@ -21,7 +21,7 @@ from territorial.engine.seats import Seat
 from territorial.engine.step import AUTORESETS
 from territorial.engine.vec_game import Autoreset, EndWhen, VecGame
 from territorial.envs.custom_rewards import CustomRewards, reward_names
-from territorial.envs.forms import FORMS
+from territorial.envs.forms import FORMS, Observation, only_key, space_of
 from territorial.envs.infos import StepOutcome, agent_info, info_names, nothing_played, played_by
 from territorial.envs.options import (
     EnvOptions,
@@ -31,7 +31,6 @@ from territorial.envs.options import (
     config_of,
     options_in,
 )
-from territorial.envs.spaces import Observation, only_key, space_of
 from territorial.files.arrays import WritableArrays
 from territorial.files.room import check_room
 from territorial.game.formulas import draw

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from territorial.envs.forms import FORMS
-from territorial.envs.spaces import from_zero_to, space_of
+from territorial.envs.forms import FORMS, from_zero_to, space_of
 from tests.env.support import play, small_env
 from tests.episodes import difference
 
