@@ -117,10 +117,10 @@ def compiled_kernels() -> list[Compiled]:
 
     from territorial.jit import decorators
     from territorial.jit.arguments import take_apart
-    from territorial.jit.lowering import threads
-    from territorial.jit.sources import PACKAGE
+    from territorial.jit.library import PACKAGE
+    from territorial.jit.lowering import operations
 
-    threads.PAUSES = dict.fromkeys(threads.PAUSES, (PAUSE,))
+    operations.PAUSES = dict.fromkeys(operations.PAUSES, (PAUSE,))
     harmless = ctypes.cast(ctypes.pythonapi.Py_IsInitialized, ctypes.c_void_p).value
     llvm.add_symbol(PAUSE, harmless)  # on this walk
     called: dict[Any, Any] = {}
@@ -303,8 +303,7 @@ def make_library(target: Target, kernels: list[Compiled], path: Path) -> None:
 def table_of(kernels: list[Compiled], libraries: list[Path]) -> dict[str, Any]:
     """Return what ``territorial.jit.library`` reads: which kernels the libraries have, made from what."""
     from territorial.constants import __version__
-    from territorial.jit.library import digest_of
-    from territorial.jit.sources import PACKAGE, SOURCES
+    from territorial.jit.library import PACKAGE, SOURCES, digest_of
 
     files: dict[str, Any] = {}
     for (file, name, gives), forms in callers_of(kernels).items():

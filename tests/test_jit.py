@@ -26,8 +26,7 @@ from territorial.game.state import game_of
 from territorial.jit import cache as _cache
 from territorial.jit import compiler as _compiler
 from territorial.jit import decorators as _jit
-from territorial.jit.library import CHOICE, NUMBA
-from territorial.jit.sources import Sources, imports_in
+from territorial.jit.library import CHOICE, NUMBA, Sources, imports_in
 
 PACKAGE = Path(territorial.__file__).parent
 needs_the_compiler = pytest.mark.skipif(
@@ -84,7 +83,7 @@ def test_an_edit_is_another_digest_where_a_kernel_reaches_it_and_nowhere_else(tm
         return Sources(package, started=sys.maxsize).digest(str(package / f"{module}.py"))
 
     steps, boards = digest_of("engine/step"), digest_of("decode/boards")
-    for module in ("game/rules", "bots/styles", "jit/lowering/threads", "engine/step", "engine/__init__"):
+    for module in ("game/rules", "bots/styles", "jit/lowering/operations", "engine/step", "engine/__init__"):
         path = package / f"{module}.py"
         source = path.read_bytes()
         path.write_bytes(source + b"# edited\n")

@@ -35,7 +35,7 @@ from territorial.bots.targets import FREE_DRAWS, HOLD_ALL, bot_draw
 from territorial.config import Params
 from territorial.game.state import Game
 from territorial.jit.decorators import int64, kernel, njit, routine
-from territorial.jit.lines import aligned_zeros
+from territorial.jit.simd import aligned_zeros
 from territorial.observation.action_encoding import FRACTION_TABLE, HOW_MUCH, WHAT
 from territorial.observation.pair_columns import OF_PAIR, OWN, PAIRS
 from territorial.observation.pairs import PairTotals, allocate_totals, see_pairs

@@ -20,7 +20,6 @@ from territorial.bots.network_file import (
     MOST_WIDTH,
 )
 from territorial.jit.decorators import njit, routine
-from territorial.jit.lines import aligned_zeros
 from territorial.jit.products import (
     SIXTEEN,
     add_products,
@@ -38,6 +37,7 @@ from territorial.jit.products import (
     sums_at,
     zeros,
 )
+from territorial.jit.simd import aligned_zeros
 
 CANDIDATE, HIDDEN, CONTEXT, SUMMARY, JOINT, SCORE, HOLD = range(len(LAYERS))
 

@@ -69,8 +69,7 @@ from territorial.jit.decorators import (
     lowest_bit,
     njit,
 )
-from territorial.jit.lines import all_is_written
-from territorial.jit.simd import fill
+from territorial.jit.simd import all_is_written, fill
 from territorial.jit.thread_pool import begins, take
 from territorial.observation.action_encoding import (
     FRACTION_TABLE,

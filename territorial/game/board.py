@@ -22,9 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.jit.decorators import ONE, TOP_BIT, ZERO, highest_bit, int64, lowest_bit, njit
-from territorial.jit.lines import aligned_zeros
 from territorial.jit.simd import (
     EIGHT,
+    aligned_zeros,
     at,
     columns_in,
     eight,

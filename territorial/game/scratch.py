@@ -27,8 +27,7 @@ from territorial.game.board import (
     zeroed_words,
 )
 from territorial.jit.decorators import ONE, ZERO, lowest_bit, njit
-from territorial.jit.lines import aligned_zeros
-from territorial.jit.simd import EIGHT, at, eight, no_cells, put, put_at
+from territorial.jit.simd import EIGHT, aligned_zeros, at, eight, no_cells, put, put_at
 
 CODE_BITS = 8
 """Bits of the largest owner code."""

@@ -20,8 +20,7 @@ from numba.core.serialize import dumps
 
 from territorial._log import LOG
 from territorial.files.atomic import own_file, own_folder, write_file
-from territorial.jit.library import library, say_that_numba_compiles
-from territorial.jit.sources import SOURCES
+from territorial.jit.library import SOURCES, library, say_that_numba_compiles
 
 FOLDER = "kernels"
 """The name of the folder with all kernels of a user."""

@@ -14,9 +14,13 @@ twenty rows, so the rest was all there was.
 With ``NUMBA_DISABLE_JIT=1`` the eight words are a numpy array.
 """
 
+import ctypes
+from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from territorial.jit.decorators import njit
 
@@ -84,3 +88,50 @@ def fill(array: Any, value: Any) -> None:
     """Write ``value`` into all entries of an array."""
     for i in range(array.size):
         put_at(array, i, value)
+
+
+LINE = 64
+"""Bytes of a line: eight words, and one register of AVX-512."""
+
+
+def put_past_caches(address: int, words: Any) -> None:
+    """Write eight words to ``address``, where a line begins."""
+    ctypes.memmove(int(address), words.ctypes.data, words.nbytes)
+
+
+def stream(array: Any, first: int, count: int, address: int) -> None:
+    """Copy ``count`` entries from entry ``first`` on to where they lie in an array at ``address``.
+
+    Whole lines of the copy are written past the caches.
+    """
+    width = array.itemsize
+    ctypes.memmove(int(address + first * width), array.ctypes.data + first * width, count * width)
+
+
+def all_is_written() -> None:
+    """Wait until writes past the caches are visible to other threads."""
+
+
+def aligned_zeros(
+    shape: tuple[int, ...],
+    dtype: npt.DTypeLike,
+    *,
+    starts_at: int = 0,
+    allocate: Callable[..., npt.NDArray[np.uint8]] = np.zeros,
+) -> npt.NDArray[Any]:
+    """Return zeros of ``shape`` with entry ``starts_at`` (counted flat) at the start of a line.
+
+    ``np.zeros`` begins 16 bytes after the beginning of a line where it asks the system for memory. With
+    ``np.empty`` to ``allocate``, what is in the array is not defined.
+    """
+    width, count = np.dtype(dtype).itemsize, prod(shape)
+    memory = allocate(count * width + LINE, np.uint8)
+    start = -(memory.__array_interface__["data"][0] + starts_at * width) % LINE
+    return memory[start : start + count * width].view(dtype).reshape(shape)
+
+
+@njit
+def stream_entry(array: Any, k: int, address: int) -> None:
+    """Copy ``array[k]`` into the array of the same shape at ``address``, past the caches."""
+    size = array[k].size
+    stream(array, k * size, size, address)

@@ -40,7 +40,7 @@ import numpy.typing as npt
 
 from territorial.files.cores import usable_cores
 from territorial.jit.decorators import JIT_ENABLED, kernel, njit
-from territorial.jit.lines import aligned_zeros
+from territorial.jit.simd import aligned_zeros
 
 NEXT, END, FIRST = range(3)
 """A queue: the next number, and which numbers were in it, [first, end)."""

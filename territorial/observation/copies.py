@@ -12,8 +12,16 @@ import numpy.typing as npt
 
 from territorial.game.board import block_of
 from territorial.jit.decorators import ONE, ZERO, kernel, njit
-from territorial.jit.lines import aligned_zeros, put_past_caches, stream_entry
-from territorial.jit.simd import EIGHT, at, eight, no_cells, put_at
+from territorial.jit.simd import (
+    EIGHT,
+    aligned_zeros,
+    at,
+    eight,
+    no_cells,
+    put_at,
+    put_past_caches,
+    stream_entry,
+)
 from territorial.observation.layout import ObsLayout
 from territorial.observation.tables import Buffers, planes_of
 

@@ -29,8 +29,7 @@ from territorial.game.teams import (
     sum_teams,
 )
 from territorial.jit.decorators import ONE, TOP_BIT, ZERO, highest_bit, lowest_bit, njit
-from territorial.jit.lines import aligned_zeros
-from territorial.jit.simd import EIGHT, at, put_at
+from territorial.jit.simd import EIGHT, aligned_zeros, at, put_at
 from territorial.observation.layout import (
     GLOBALS,
     LARGEST_NEED,

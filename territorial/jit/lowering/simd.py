@@ -8,18 +8,22 @@ from llvmlite import ir
 from numba.core import cgutils
 from numba.extending import lower_builtin, type_callable
 
-from territorial.jit.lowering.operations import ENTRY, Memory, Vector, machine_code, same, spread
+from territorial.jit.lowering.operations import ENTRY, INT64, Memory, Vector, machine_code, same, spread
 from territorial.jit.simd import (
     EIGHT,
+    LINE,
+    all_is_written,
     at,
     columns_in,
     eight,
     no_cells,
     put,
     put_at,
+    put_past_caches,
     rows_above,
     rows_below,
     rows_in,
+    stream,
     total,
     with_counts,
 )
@@ -158,3 +162,41 @@ def _rows_in(builder: Any, cells: Any) -> Any:
 @machine_code(columns_in, numba.types.uint64, EIGHT_WORDS)
 def _columns_in(builder: Any, cells: Any) -> Any:
     return _reduced(builder, "vector.reduce.or", WORD, cells)
+
+
+BYTES = ir.IntType(8).as_pointer()
+
+
+def _put_line(builder: Any, words: Any, pointer: Any) -> None:
+    hint = builder.module.add_metadata([ir.Constant(ir.IntType(32), 1)])
+    builder.store(words, pointer, align=LINE).set_metadata("nontemporal", hint)
+
+
+@machine_code(put_past_caches, numba.types.void, INT64, EIGHT_WORDS)
+def _put_past_caches(builder: Any, address: Any, words: Any) -> None:
+    _put_line(builder, words, builder.inttoptr(address, VECTOR.as_pointer()))
+
+
+@machine_code(stream, numba.types.void, numba.types.Array, NUMBER, NUMBER, INT64)
+def _stream_lines(builder: Any, array: Memory, first: Any, count: Any, address: Any) -> None:
+    width = array.kind.dtype.bitwidth // 8
+    size = builder.mul(count, WORD(width))
+    source = builder.bitcast(place_in(builder, array, first), BYTES)
+    start = builder.add(address, builder.mul(first, WORD(width)))
+    target = builder.inttoptr(start, BYTES)
+    head = builder.and_(builder.neg(start), WORD(LINE - 1))
+    head = builder.select(builder.icmp_unsigned("<", head, size), head, size)
+    cgutils.raw_memcpy(builder, target, source, head, 1)
+    lines = builder.udiv(builder.sub(size, head), WORD(LINE))
+    to, of = (builder.bitcast(builder.gep(one, [head]), VECTOR.as_pointer()) for one in (target, source))
+    with cgutils.for_range(builder, lines) as loop:
+        words = builder.load(builder.gep(of, [loop.index]), align=1)
+        _put_line(builder, words, builder.gep(to, [loop.index]))
+    done = builder.add(head, builder.mul(lines, WORD(LINE)))
+    rest = builder.sub(size, done)
+    cgutils.raw_memcpy(builder, builder.gep(target, [done]), builder.gep(source, [done]), rest, 1)
+
+
+@machine_code(all_is_written, numba.types.void)
+def _all_is_written(builder: Any) -> None:
+    builder.fence("seq_cst")
