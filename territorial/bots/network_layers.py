@@ -20,11 +20,12 @@ from territorial.bots.network_file import (
     MOST_WIDTH,
 )
 from territorial.jit.decorators import njit, routine
-from territorial.jit.products import (
+from territorial.jit.simd import (
     SIXTEEN,
     add_products,
     added,
     address_of,
+    aligned_zeros,
     half_at,
     halves_at,
     larger,
@@ -37,7 +38,6 @@ from territorial.jit.products import (
     sums_at,
     zeros,
 )
-from territorial.jit.simd import aligned_zeros
 
 CANDIDATE, HIDDEN, CONTEXT, SUMMARY, JOINT, SCORE, HOLD = range(len(LAYERS))
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from territorial.constants import NUM_FRACTIONS
 from territorial.jit.decorators import formula, kernel, njit, routine
-from territorial.jit.products import (
+from territorial.jit.simd import (
     FLOAT_BYTES,
     SIXTEEN,
     add_float_products,

@@ -16,7 +16,7 @@ from torch.nn import functional
 from territorial.config.validation import one_of, true_or_false
 from territorial.constants import NUM_FRACTIONS
 from territorial.decode.recorded import check_recordable
-from territorial.jit.products import FLOAT_BYTES
+from territorial.jit.simd import FLOAT_BYTES
 from territorial.nets.pair_kernels import (
     CANDIDATE,
     CONTEXT,

@@ -23,7 +23,7 @@ from torch.nn import functional
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from territorial.jit.decorators import kernel, njit, routine
-from territorial.jit.products import (
+from territorial.jit.simd import (
     FLOAT_BYTES,
     LINE,
     SIXTEEN,
