@@ -55,10 +55,11 @@ def _usable_cache() -> Path | None:
 CACHE_DIR: Path | None = _usable_cache()
 """Where compiled kernels are kept, in folders named by what they are compiled from; safe to delete."""
 
-_PYTHON = f"{sys.implementation.name} {sys.version_info.major}.{sys.version_info.minor}"
-_LIBRARIES = f"numpy {np.__version__}, numba {numba.__version__}, llvmlite {llvmlite.__version__}"
-_SVML = f"SVML {numba.config.USING_SVML}"
-VERSIONS = f"{sys.platform}, {_PYTHON}{getattr(sys, 'abiflags', '')}, {_LIBRARIES}, {_SVML}"
+VERSIONS = (
+    f"{sys.platform}, {sys.implementation.name} {sys.version_info.major}.{sys.version_info.minor}"
+    f"{getattr(sys, 'abiflags', '')}, numpy {np.__version__}, numba {numba.__version__}, "
+    f"llvmlite {llvmlite.__version__}, SVML {numba.config.USING_SVML}"
+)
 """What compiles, and what compiled code is for; the processor is part of every key."""
 
 

@@ -240,9 +240,10 @@ class Library:
 
     def changed(self) -> list[str]:
         """Return the files of kernels with sources other than the library's."""
-        of_files = self._kernels.items()
         return [
-            file for file, of_file in of_files if of_file["sources"] != SOURCES.digest(f"{PACKAGE}/{file}")
+            file
+            for file, of_file in self._kernels.items()
+            if of_file["sources"] != SOURCES.digest(f"{PACKAGE}/{file}")
         ]
 
     def kernel(self, function: Any) -> "KernelCode | None":

@@ -28,6 +28,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+import timeit
 import weakref
 from _thread import start_new_thread  # threading.Thread.start can be interrupted half-way
 from collections.abc import Callable, Sequence
@@ -317,11 +318,7 @@ def turns_in_linger() -> int:
         return 0
     number, thread_state = 1000, np.zeros(WIDTH, np.int64)
     wait(thread_state, number)  # compiled
-    seconds = []
-    for _ in range(5):
-        started = time.perf_counter()
-        wait(thread_state, number)
-        seconds.append(time.perf_counter() - started)
+    seconds = timeit.repeat(partial(wait, thread_state, number), number=1, repeat=5)
     return max(1, int(number * SPIN_SECONDS / min(seconds)))
 
 

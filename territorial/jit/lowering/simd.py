@@ -261,10 +261,6 @@ def _vector_at(builder: Any, pointer: Any, vector: int, kind: Any) -> Any:
 VOID = numba.types.void
 
 
-def _widened(builder: Any, halves: Any) -> Any:
-    return builder.sext(halves, PRODUCTS)
-
-
 def _every_other(builder: Any, products: Any, first: int) -> Any:
     places = [ir.Constant(WHOLE, i) for i in range(first, 2 * SIXTEEN, 2)]
     return builder.shuffle_vector(products, products, ir.Constant(SUMS, places))
@@ -435,13 +431,13 @@ def add_to_block(
 
 
 def _read_weights(builder: Any, place: Any) -> Any:
-    return _widened(builder, builder.load(builder.bitcast(place, HALVES.as_pointer()), align=2))
+    return builder.sext(builder.load(builder.bitcast(place, HALVES.as_pointer()), align=2), PRODUCTS)
 
 
 def _read_pair(builder: Any, place: Any) -> Any:
     """Return the two inputs at ``place``, sixteen times."""
     number = builder.load(builder.bitcast(place, WHOLE.as_pointer()), align=2)
-    return _widened(builder, builder.bitcast(spread(builder, number, SUMS), HALVES))
+    return builder.sext(builder.bitcast(spread(builder, number, SUMS), HALVES), PRODUCTS)
 
 
 def _with_products(builder: Any, sums: Any, weights: Any, inputs: Any) -> Any:
