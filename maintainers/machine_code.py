@@ -115,12 +115,11 @@ def compiled_kernels() -> list[Compiled]:
     import numba
     from numba.core.codegen import JITCodeLibrary
 
-    from territorial.jit import decorators
+    from territorial.jit import decorators, lowering
     from territorial.jit.arguments import take_apart
     from territorial.jit.library import PACKAGE
-    from territorial.jit.lowering import operations
 
-    operations.PAUSES = dict.fromkeys(operations.PAUSES, (PAUSE,))
+    lowering.PAUSES = dict.fromkeys(lowering.PAUSES, (PAUSE,))
     harmless = ctypes.cast(ctypes.pythonapi.Py_IsInitialized, ctypes.c_void_p).value
     llvm.add_symbol(PAUSE, harmless)  # on this walk
     called: dict[Any, Any] = {}

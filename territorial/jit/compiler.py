@@ -32,8 +32,8 @@ except ImportError as _error:
     ) from _error
 
 from territorial.files.locks import finished_before_forks
+from territorial.jit import lowering  # noqa: F401 - registered
 from territorial.jit.cache import cache_of
-from territorial.jit.lowering import operations, simd  # noqa: F401 - registered
 
 finished_before_forks(llvm._lock)  # of every call of LLVM's, also by who holds no other lock
 finished_before_forks(global_compiler_lock)  # a fork takes the one first that was named last, as numba does

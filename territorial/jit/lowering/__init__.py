@@ -1,1 +1,0 @@
-"""Lowering: machine code of kernel operations that Python lacks."""
