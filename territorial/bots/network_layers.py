@@ -23,7 +23,6 @@ from territorial.jit.decorators import njit, routine
 from territorial.jit.simd import (
     SIXTEEN,
     add_products,
-    added,
     address_of,
     aligned_zeros,
     half_at,
@@ -211,7 +210,7 @@ def pool(means: int, maxima: int, source: int, count: int, step: int) -> None:
     total = most = zeros()
     for i in range(count):
         values = halves_at(source + i * step)
-        total, most = added(total, values), larger(most, values)
+        total, most = total + values, larger(most, values)
     put_between(means, parts_of(total, POOL_UNIT // max(1, count), POOL_BITS), 0, ACTIVATION_LIMIT)
     put_between(maxima, most, 0, ACTIVATION_LIMIT)
 

@@ -36,7 +36,6 @@ from territorial.jit.simd import (
     SIXTEEN,
     add_float_products,
     add_products,
-    added,
     address_of,
     all_is_written,
     at,
@@ -291,22 +290,22 @@ VECTOR = ir.VectorType(WORD, EIGHT)
 EIGHT_WORDS = Vector("EightWords", VECTOR)
 
 
-def _operation(operation: Any, name: str, others: tuple[Any, ...]) -> None:
-    """Let numba compile ``operation`` of eight words with each of the types ``others``."""
+def _operation(operation: Any, name: str, vector: Vector, others: tuple[Any, ...]) -> None:
+    """Let numba compile ``operation`` of a vector with each of the types ``others``: that, or one number."""
 
     @type_callable(operation)
     def of_types(_context: Any) -> Any:
         def result(a: Any, b: Any) -> Any:
-            return EIGHT_WORDS if a == EIGHT_WORDS and b in others else None
+            return vector if a == vector and b in others else None
 
         return result
 
     for other in others:
 
-        @lower_builtin(operation, EIGHT_WORDS, other)
+        @lower_builtin(operation, vector, other)
         def generate(_context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            is_word = signature.args[1] != EIGHT_WORDS
-            second = spread(builder, args[1], VECTOR) if is_word else args[1]
+            is_one = signature.args[1] != vector
+            second = spread(builder, args[1], vector.vector) if is_one else args[1]
             return getattr(builder, name)(args[0], second)
 
 
@@ -316,9 +315,9 @@ for _operators, _instruction in (
     ((operator.xor, operator.ixor), "xor"),
 ):
     for _operator in _operators:
-        _operation(_operator, _instruction, (EIGHT_WORDS, numba.types.uint64))
+        _operation(_operator, _instruction, EIGHT_WORDS, (EIGHT_WORDS, numba.types.uint64))
 for _operator, _instruction in ((operator.lshift, "shl"), (operator.rshift, "lshr")):
-    _operation(_operator, _instruction, (numba.types.uint64,))
+    _operation(_operator, _instruction, EIGHT_WORDS, (numba.types.uint64,))
 
 
 @type_callable(operator.invert)
@@ -472,6 +471,7 @@ SUMS, PRODUCTS, HALVES = (
 FLOAT = ir.FloatType()
 FLOATS = ir.VectorType(FLOAT, SIXTEEN)
 SIXTEEN_SUMS = Vector("SixteenSums", SUMS)
+_operation(operator.add, "add", SIXTEEN_SUMS, (SIXTEEN_SUMS,))
 
 
 def loaded(builder: Any, address: Any, kind: Any, align: int) -> Any:
@@ -525,11 +525,6 @@ def _halves_at(builder: Any, address: Any) -> Any:
 @machine_code(zeros, SIXTEEN_SUMS)
 def _zeros(_builder: Any) -> Any:
     return same(SUMS, 0)
-
-
-@machine_code(added, SIXTEEN_SUMS, SIXTEEN_SUMS, SIXTEEN_SUMS)
-def _added(builder: Any, sums: Any, others: Any) -> Any:
-    return builder.add(sums, others)
 
 
 @machine_code(larger, SIXTEEN_SUMS, SIXTEEN_SUMS, SIXTEEN_SUMS)

@@ -194,11 +194,6 @@ def zeros() -> Any:
     return np.zeros(SIXTEEN, np.int32)
 
 
-def added(sums: Any, others: Any) -> Any:
-    """Return ``sums + others``."""
-    return sums + others
-
-
 def larger(sums: Any, others: Any) -> Any:
     """Return the larger ones of ``sums`` and ``others``."""
     return np.maximum(sums, others)
