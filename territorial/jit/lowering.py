@@ -609,16 +609,17 @@ def _put_turned(builder: Any, to: Any, to_step: Any, source: Any, source_step: A
 
 
 class BlockOfSums(NamedTuple):
-    """How products are added to a block of sums: what is read, and how."""
+    """How products are added to a block of sums: LLVM's types of what is read, and what is made of them."""
 
-    sums: Any
-    """The type of sixteen sums."""
-    weights: Callable[[Any, Any], Any]
-    """Reads those of sixteen outputs, by builder and place."""
-    inputs: Callable[[Any, Any], Any]
-    """Reads what these are multiplied with."""
-    added: Callable[[Any, Any, Any, Any], Any]
-    """Returns sums with products of weights and inputs."""
+    sums: Any  # sixteen sums
+    weights: Any  # the weights of sixteen outputs
+    inputs: Any  # what these are multiplied with, each of them with the same
+    align: int  # bytes, of weights and inputs
+    added: Callable[[Any, Any, Any, Any], Any]  # returns sums with products of weights and inputs
+
+    def read(self, builder: Any, place: Any, kind: Any) -> Any:
+        """Return what of ``kind`` is at ``place``."""
+        return builder.load(builder.bitcast(place, kind.as_pointer()), align=self.align)
 
 
 def add_to_block(
@@ -637,12 +638,14 @@ def add_to_block(
     left, weight, given = (builder.phi(one.type) for one in (count, weights, inputs))
     now = [builder.phi(block.sums) for _ in places]
     lines = [_vector_at(builder, weight, v, byte) for v in range(vectors)]
-    read = [block.weights(builder, line) for line in lines]
+    read = [block.read(builder, line, block.weights) for line in lines]
     for line in lines if fetches else ():
         fetch_line(builder, builder.gep(line, [ahead]))
     found = []
     for r in range(rows):
-        both = block.inputs(builder, builder.gep(given, [builder.mul(inputs_step, WORD(r))]))
+        place = builder.gep(given, [builder.mul(inputs_step, WORD(r))])
+        one = spread(builder, block.read(builder, place, block.inputs), block.sums)
+        both = builder.bitcast(one, block.weights)
         row = now[r * vectors : (r + 1) * vectors]
         found += [block.added(builder, one, of, both) for one, of in zip(row, read, strict=True)]
     fewer = builder.sub(left, WORD(1))
@@ -661,30 +664,11 @@ def add_to_block(
         builder.store(value, place, align=4)
 
 
-def _read_weights(builder: Any, place: Any) -> Any:
-    return builder.sext(builder.load(builder.bitcast(place, HALVES.as_pointer()), align=2), PRODUCTS)
-
-
-def _read_pair(builder: Any, place: Any) -> Any:
-    """Return the two inputs at ``place``, sixteen times."""
-    number = builder.load(builder.bitcast(place, WHOLE.as_pointer()), align=2)
-    return builder.sext(builder.bitcast(spread(builder, number, SUMS), HALVES), PRODUCTS)
-
-
 def _with_products(builder: Any, sums: Any, weights: Any, inputs: Any) -> Any:
-    products = builder.mul(weights, inputs)
+    """Return the sums with those of the products of pairs."""
+    products = builder.mul(builder.sext(weights, PRODUCTS), builder.sext(inputs, PRODUCTS))
     both = builder.add(_every_other(builder, products, 0), _every_other(builder, products, 1))
     return builder.add(sums, both)
-
-
-def _read_input(builder: Any, place: Any) -> Any:
-    """Return the float32 at ``place``, sixteen times."""
-    number = builder.load(builder.bitcast(place, FLOAT.as_pointer()), align=FLOAT_BYTES)
-    return spread(builder, number, FLOATS)
-
-
-def _read_float_weights(builder: Any, place: Any) -> Any:
-    return builder.load(builder.bitcast(place, FLOATS.as_pointer()), align=FLOAT_BYTES)
 
 
 def _with_float_product(builder: Any, sums: Any, weights: Any, inputs: Any) -> Any:
@@ -724,5 +708,5 @@ def _adds(function: Any, block: BlockOfSums) -> None:
         return context.get_dummy_value()
 
 
-_adds(add_products, BlockOfSums(SUMS, _read_weights, _read_pair, _with_products))
-_adds(add_float_products, BlockOfSums(FLOATS, _read_float_weights, _read_input, _with_float_product))
+_adds(add_products, BlockOfSums(SUMS, HALVES, WHOLE, 2, _with_products))
+_adds(add_float_products, BlockOfSums(FLOATS, FLOATS, FLOAT, FLOAT_BYTES, _with_float_product))
