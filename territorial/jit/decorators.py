@@ -35,11 +35,10 @@ class Compiled:
     Numba takes it for a function that it has compiled, also in kernels of other packages.
     """
 
-    is_inlined = True
-
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], *, is_inlined: bool = True) -> None:
         update_wrapper(self, function)
         self.py_func = function
+        self.is_inlined = is_inlined
 
     def __call__(self, *arguments: Any) -> Any:
         """Call numba's compiled function."""
@@ -61,12 +60,6 @@ class Compiled:
     def _numba_type_(self) -> Any:
         """The attribute that numba reads when another function uses this one."""
         return _compiler().type_of(self.dispatcher)
-
-
-class _Routine(Compiled):
-    """A function for kernels that is called by them, not copied into each place."""
-
-    is_inlined = False
 
 
 class _Formula(Compiled):
@@ -125,7 +118,7 @@ def routine(function: F) -> F:
 
     It is compiled once, however many places it is called from.
     """
-    return cast(F, _Routine(function)) if JIT_ENABLED else function
+    return cast(F, Compiled(function, is_inlined=False)) if JIT_ENABLED else function
 
 
 def formula(function: F) -> F:

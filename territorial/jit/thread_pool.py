@@ -140,20 +140,14 @@ def begins(thread_state: Any) -> bool:
     if thread_state[STATE] == WORKING:
         exchange(thread_state, WATCHING)
     while True:
-        watch(thread_state, thread_state[TURNS])
+        for _ in range(thread_state[TURNS]):
+            if load(thread_state) == CALLED:
+                break
+            pause()
         if replace(thread_state, CALLED, WORKING):
             return True
         if replace(thread_state, WATCHING, ASLEEP) or load(thread_state) == ASLEEP:
             return False
-
-
-@njit
-def watch(thread_state: Any, turns: int) -> None:
-    """Look so many times whether the thread is called."""
-    for _ in range(turns):
-        if load(thread_state) == CALLED:
-            break
-        pause()
 
 
 class ThreadPool:
@@ -316,13 +310,8 @@ def turns_in_linger() -> int:
     """Return how many turns of waiting take SPIN_SECONDS seconds; processors pause for 1 to 50 ns."""
     if not JIT_ENABLED:
         return 0
-    number, thread_state = 1000, np.zeros(WIDTH, np.int64)
-    wait(thread_state, number)  # compiled
-    seconds = timeit.repeat(partial(wait, thread_state, number), number=1, repeat=5)
+    number, thread_states = 1000, np.zeros((2, WIDTH), np.int64)
+    thread_states[1, STATE] = WORKING
+    are_working(thread_states, number)  # compiled
+    seconds = timeit.repeat(partial(are_working, thread_states, number), number=1, repeat=5)
     return max(1, int(number * SPIN_SECONDS / min(seconds)))
-
-
-@kernel
-def wait(thread_state: Any, turns: int) -> None:
-    """Watch a state for which no call is made."""
-    watch(thread_state, turns)
