@@ -14,8 +14,7 @@ from ray.rllib.algorithms.algorithm import Algorithm
 from rllib_adapters.league.control import freeze, give_weights, outcomes_of, set_league
 from rllib_adapters.league.pool import MOVED
 from territorial.league import League, SnapshotStore, UnknownSnapshotError
-from territorial.league.manifest import SnapshotError
-from territorial.league.store import only_writer
+from territorial.league.store import SnapshotError, only_writer
 
 LEAGUE_FILE = "league.npz"
 """The file in the store that has the league as of the last iteration, for people to look at."""

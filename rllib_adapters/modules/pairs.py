@@ -19,7 +19,7 @@ from rllib_adapters.modules.policy_module import PolicyModule
 from territorial.bots.network_file import TEMPERATURE_UNIT, NetworkFile, pieces
 from territorial.config.validation import whole_number
 from territorial.league import Manifest
-from territorial.league.manifest import VERSIONS
+from territorial.league.store import VERSIONS
 from territorial.nets.pair_export import exported, rows_of_config
 from territorial.nets.pair_policy import (
     READS,

@@ -18,7 +18,7 @@ from territorial.cli.options import UsageError, option
 from territorial.config.fields import describe
 from territorial.engine.vec_game import compile_steps
 from territorial.league.checkpoints import CheckpointError
-from territorial.league.manifest import SnapshotError
+from territorial.league.store import SnapshotError
 from territorial.memory.plan import BudgetError
 
 EXAMPLES = """\

@@ -44,8 +44,7 @@ from territorial.files.atomic import naming, own_file, own_folder, write_file
 from territorial.files.bounded import check_fields, open_file, parse_object, read_file, whole_lines
 from territorial.league import League, SnapshotStore
 from territorial.league.checkpoints import Checkpoints
-from territorial.league.manifest import SnapshotError, StoreInUseError
-from territorial.league.store import only_writer
+from territorial.league.store import SnapshotError, StoreInUseError, only_writer
 from territorial.memory.guard import MemoryGuard
 from territorial.memory.measure import Memory, measure
 from territorial.memory.plan import MB, BudgetError

@@ -4,16 +4,18 @@ from territorial.evaluation.outcome import Outcome
 from territorial.evaluation.ratings import Payoff, PayoffMatrix
 from territorial.league.config import Gate, LeagueConfig, Learner, Opponents
 from territorial.league.league import FreezeResult, GateStatus, League
-from territorial.league.manifest import (
+from territorial.league.seating import Group, LineUpDistribution, LineUpMixture, Player
+from territorial.league.store import (
     DamagedSnapshotError,
     Manifest,
     MismatchError,
+    SnapshotBundle,
     SnapshotError,
+    SnapshotStore,
     StoreInUseError,
     UnknownSnapshotError,
+    Weights,
 )
-from territorial.league.seating import Group, LineUpDistribution, LineUpMixture, Player
-from territorial.league.store import SnapshotBundle, SnapshotStore, Weights
 
 __all__ = [
     "DamagedSnapshotError",

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from territorial.config import GameConfig
 from territorial.league import Manifest, MismatchError, SnapshotStore
-from territorial.league.manifest import VERSIONS
+from territorial.league.store import VERSIONS
 from territorial.nets.board_policy import BoardPolicy, MakeTrunk
 from territorial.nets.frozen import Acting, FrozenNetwork, FrozenPolicies, Snapshot, built, portions_of
 from territorial.nets.pair_policy import READS, PairRows

@@ -14,7 +14,7 @@ from territorial.bots import PythonBot
 from territorial.evaluation.play import games_of
 from territorial.evaluation.workers import Processes
 from territorial.league import Manifest
-from territorial.league.manifest import VERSIONS
+from territorial.league.store import VERSIONS
 
 # Children start from nothing, as those of trainers do: what they show of memory is their own.
 SPAWN = multiprocessing.get_context("spawn")

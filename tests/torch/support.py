@@ -8,7 +8,7 @@ from territorial.bots.network_file import TEMPERATURE_UNIT, pieces
 from territorial.constants import NUM_FRACTIONS
 from territorial.decode import feature_names
 from territorial.league import Manifest
-from territorial.league.manifest import VERSIONS
+from territorial.league.store import VERSIONS
 from territorial.nets import BoardPolicy, PairPolicy, ReferenceTrunk
 from territorial.nets.frozen_seats import manifest_of
 from territorial.nets.pair_export import exported, rows_of_config
