@@ -131,11 +131,12 @@ sys.exit(0 if child is None else os.waitpid(child, 0)[1])
 """,
     "threads": """
 import threading, numpy as np
-from territorial.jit.thread_pool import CALLED, STATE, WIDTH, wait
-state = np.zeros(WIDTH, np.int64)
-thread = threading.Thread(target=wait, args=(state, 2**62))
+from territorial.jit.thread_pool import ASLEEP, STATE, WIDTH, WORKING, are_working
+states = np.zeros((2, WIDTH), np.int64)
+states[1, STATE] = WORKING
+thread = threading.Thread(target=are_working, args=(states, 2**62))
 thread.start()
-state[STATE] = CALLED  # comes to that only where the kernel lets other threads run
+states[1, STATE] = ASLEEP  # comes to that only where the kernel lets other threads run
 thread.join()
 """,
 }
@@ -277,13 +278,11 @@ import numpy as np
 from territorial.engine.step import find_bad_action
 from territorial.envs.infos import write_numbers
 from territorial.jit.library import library
-from territorial.jit.thread_pool import CALLED, STATE, WIDTH, wait
+from territorial.jit.thread_pool import WIDTH, are_working
 
-state = np.zeros(WIDTH, np.int64)
-state[STATE] = CALLED
-wait(state, 2**62)
+are_working(np.zeros((2, WIDTH), np.int64), 0)
 print(find_bad_action(np.full((1, 2, 2), 99)))
-print(*["numba" if "dispatcher" in vars(one) else "library" for one in (wait, find_bad_action)])
+print(*["numba" if "dispatcher" in vars(one) else "library" for one in (are_working, find_bad_action)])
 print(0 if write_numbers.code is None else len(write_numbers.code.entries))
 print(*library().changed())
 """
