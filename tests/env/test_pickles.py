@@ -116,7 +116,7 @@ from territorial.jit.cache import KernelCache
 loading, load = threading.Event(), KernelCache.load_overload
 
 def call():
-    thread_pool.wait(np.zeros(thread_pool.WIDTH, np.int64), 1)
+    thread_pool.are_working(np.zeros((2, thread_pool.WIDTH), np.int64), 1)
 
 def slowly(*arguments):
     if not loading.is_set():
@@ -127,7 +127,7 @@ def slowly(*arguments):
 KernelCache.load_overload = slowly
 thread = threading.Thread(target=call)
 thread.start()
-loading.wait()
+assert loading.wait(300)
 children = []
 while thread.is_alive() and len(children) < 4:
     children.append(os.fork())
