@@ -41,6 +41,7 @@ import numpy.typing as npt
 
 from territorial.files.cores import usable_cores
 from territorial.jit.decorators import JIT_ENABLED, kernel, njit
+from territorial.jit.library import check_status
 from territorial.jit.simd import aligned_zeros
 
 NEXT, END, FIRST = range(3)
@@ -169,7 +170,7 @@ class ThreadPool:
         self._threads: Threads | None = None
         self._errors: list[BaseException] = []
 
-    def run(self, call: Callable[[Any], None], arguments: Sequence[Any]) -> None:
+    def run(self, call: Callable[[Any], Any], arguments: Sequence[Any]) -> None:
         """Call a kernel with each of ``arguments``, one for a thread, that takes when it ``begins``.
 
         A thread that watches continues with what it has. So kernel and arguments must be good for the same as
@@ -178,7 +179,7 @@ class ThreadPool:
         queues, thread_states = self.queues, self.thread_states
         if len(arguments) == 1:  # no time to lose: a step of one game takes microseconds
             queues[0, NEXT], thread_states[0, STATE] = queues[0, FIRST], CALLED
-            call(arguments[0])
+            check_status(call(arguments[0]), call)
             return
         if self.is_interrupted:
             self.shutdown()
@@ -189,7 +190,7 @@ class ThreadPool:
             threads = self._started()
             for i in asleep[: call_all(thread_states, asleep)].tolist():
                 threads.jobs[i - 1].put(partial(self._attend, call, arguments[i], thread_states[i]))
-            call(arguments[0])
+            check_status(call(arguments[0]), call)
             while are_working(thread_states, thread_states[1, TURNS]):
                 time.sleep(1e-5)
             if self._errors:
@@ -222,12 +223,10 @@ class ThreadPool:
             self._threads = threads = Threads(len(self.thread_states) - 1)
         return threads
 
-    def _attend(
-        self, call: Callable[[Any], None], argument: Any, thread_state: npt.NDArray[np.int64]
-    ) -> None:
+    def _attend(self, call: Callable[[Any], Any], argument: Any, thread_state: npt.NDArray[np.int64]) -> None:
         try:
-            call(argument)
-        except BaseException as error:  # a kernel raises nothing, but it may not compile
+            check_status(call(argument), call)
+        except BaseException as error:
             self._errors.append(error)
             thread_state[STATE] = ASLEEP
 
