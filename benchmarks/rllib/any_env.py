@@ -86,19 +86,18 @@ def with_kit(config: PPOConfig, count: int) -> Any:
     main = Learner(name="main", opponents=(Opponents(seats=1, strategy="uniform"),))
     rules = LeagueConfig(env="battle", num_players=2, learners=(main,), shuffle=True, capacity=max(2, count))
     league = League(rules, rated=False)
+    names = [league.freeze("main").name for _ in range(count)]
     folder, env = tempfile.mkdtemp(), battle()
     own = add_league(config, league, folder, modules={"main": (Net, {"width": WIDTH})}, seat_of=side_of)
     seen, acts = env.get_observation_space("red_0"), env.get_action_space("red_0")
     own.league_callback.run = run = "measured"
     store = SnapshotStore(folder)
-    for number in range(count):
+    for name in names:
         spec = new_spec()
         spec.observation_space, spec.action_space = seen, acts
         about = {"architecture": "Net", "settings": spec.model_config, "metadata": {"run": run}}
         weights = {key: part.numpy() for key, part in spec.build().state_dict().items()}
-        name = league.freeze("main").name if number else "main-0"
         store.add(name, weights, Manifest(**about, **of_spaces(seen, acts)))
-    own.table = league.table()
     return own
 
 

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ class LeagueCallback:
     may need it.
 
     Args:
-        league: of this run.
+        league: of this run, as it begins; it is copied.
         store: of its snapshots.
         start: called with the algorithm before a run begins, to set the first weights; None: those that are
             drawn by chance stay. It is pickled with checkpoints.
@@ -60,13 +61,23 @@ class LeagueCallback:
     def __init__(
         self, league: League, store: SnapshotStore, start: Callable[[Algorithm], None] | None = None
     ) -> None:
-        self.league, self.store, self.start = league, store, start
+        self._packed = _packed(league)
+        """The league that is not unpacked: copies of a configuration share it."""
+        self.store, self.start = store, start
         self.run = ""
         self.goes_on = False
         self._held: ExitStack | None = None
 
+    @cached_property
+    def league(self) -> League:
+        """The league as it is now."""
+        return League.from_bytes(*self._packed)
+
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_held": None}
+        state = {**vars(self), "_held": None}
+        if "league" in state:
+            state["_packed"] = _packed(state.pop("league"))
+        return state
 
     def lock_store(self) -> None:
         """Be the one run that writes to the store, until :meth:`release`; StoreInUseError if another does.
@@ -204,3 +215,8 @@ class LeagueCallback:
             return self.store.manifest(name).metadata.get("run") == self.run
         except SnapshotError:
             return False
+
+
+def _packed(league: League) -> tuple[bytes, tuple[Any, ...]]:
+    """Return what ``League.from_bytes`` makes a copy of a league from."""
+    return league.to_bytes(), league.config.python_bots

@@ -44,7 +44,12 @@ class RowsToModules(AgentToModuleMapping):
     def __call__(
         self, *, rl_module: Any, batch: dict[str, Any], episodes: list[Any], shared_data: Any, **_: Any
     ) -> dict[str, Any]:
-        """Return columns by module, each a list."""
+        """Return columns by module, each a list; ValueError if a connector has mapped them already."""
+        if mapped := sorted(set(batch) & set(rl_module.keys())):
+            raise ValueError(
+                f"a connector has made columns of the modules {', '.join(mapped)}; columns must be of "
+                "agents, as add_league maps them to modules"
+            )
         own = {name: module.unwrapped() for name, module in rl_module.items()}
         pools = {name: module for name, module in own.items() if isinstance(module, PoolModule)}
         acting = [(agent, episode) for episode in episodes for agent in episode.get_agents_to_act()]

@@ -30,8 +30,6 @@ ROW = 3_000
 """Bytes of an agent's step beside what it saw: action, distribution, and what Python keeps of them."""
 LEARNED = 2
 """Copies of what agents saw, where it is learned from: as it came, and as a batch."""
-LEAGUES = 3
-"""Copies of a league: in its configuration, in that of the algorithm, and what copying has left."""
 ADAM = 3
 """Copies of weights that learn: gradients, and two moments."""
 
@@ -100,13 +98,7 @@ def _plan(config: Any, *, is_alone: bool) -> Plan:
                 AT_WORK,
                 "RLlib's and PyTorch's own, in use",
             ),
-            Item(
-                "league",
-                ("driver",),
-                "built",
-                0 if is_alone else LEAGUES * payoff,
-                f"{LEAGUES} copies of its payoff matrix",
-            ),
+            Item("league", ("driver",), "built", 0 if is_alone else payoff, "its payoff matrix"),
             Item("modules that play", ("driver", "runner"), "built", modules, whole),
             Item("modules that learn", (learner,), "built", modules, whole),
             Item("modules, sent at first", ("driver", "runner"), "built", modules, whole),

@@ -238,6 +238,22 @@ def test_rows_and_actions_are_those_of_the_connectors_of_rllib(env, ends, tmp_pa
     np.testing.assert_equal(mine, rllibs)
 
 
+class Mapped(Marked):
+    """Maps its column to modules by itself."""
+
+    def __call__(self, *, rl_module, **_):
+        return {name: {"mark": [1.0]} for name, _ in rl_module.items()}
+
+
+def test_columns_that_a_connector_has_mapped_to_modules_are_refused(ends, tmp_path):
+    config = kit.config_of("four", env_to_module_connector=lambda *_, **__: Mapped())
+    algorithm = ends(made("four", tmp_path, config=config).build_algo())
+    with pytest.raises(
+        ValueError, match="has made columns of the modules main, pool, rival; columns must be"
+    ):
+        algorithm.env_runner.sample(num_timesteps=5)
+
+
 def test_steps_are_counted_as_rllib_counts_them(ends, tmp_path):
     results = ends(made("unlike", tmp_path).build_algo()).train()["env_runners"]
     steps = results["num_env_steps_sampled"]
