@@ -436,11 +436,10 @@ def test_numbers_come_to_kernels_and_from_them_as_they_are(gives, result, bits):
 @pytest.mark.parametrize("status", [-1, -3, 1, 17])
 def test_a_kernel_that_fails_is_an_error_with_its_name(status):
     failing = entry_to(lambda address: status, "none")
-    bound = BoundArguments((1,))
     for call in (
         lambda: failing.run([]),
-        lambda: thread_pool.ThreadPool(1, 1).run(failing.call, [bound]),
-        lambda: thread_pool.ThreadPool(2, 2).run(failing.call, [bound, bound]),
+        lambda: thread_pool.ThreadPool(1, 1).run(failing.call, [BoundArguments((1,))]),
+        lambda: thread_pool.ThreadPool(2, 2).run(failing.call, [BoundArguments((1,))] * 2),
     ):
         with pytest.raises(RuntimeError, match=f"kernel shown failed with status {status}"):
             call()

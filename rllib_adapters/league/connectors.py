@@ -52,15 +52,20 @@ class RowsToModules(AgentToModuleMapping):
             )
         own = {name: module.unwrapped() for name, module in rl_module.items()}
         pools = {name: module for name, module in own.items() if isinstance(module, PoolModule)}
-        acting = [(agent, episode) for episode in episodes for agent in episode.get_agents_to_act()]
+        acting = [
+            (agent, seen, episode)
+            for episode in episodes
+            for agent, seen in episode.get_observations(-1).items()
+            if not episode.agent_episodes[agent].is_done
+        ]
         found = defaultdict[str, dict[str, list[Any]]](lambda: defaultdict(list))
         agents = defaultdict[str, list[tuple[str, Any]]](list)
-        for agent, episode in sorted(acting, key=lambda one: str(one[0])):
-            part = episode.agent_episodes[agent]
-            module, columns = part.module_id, found[part.module_id]
+        for agent, seen, episode in sorted(acting, key=lambda one: str(one[0])):
+            module = episode.agent_episodes[agent].module_id
+            columns = found[module]
             agents[module].append((episode.id_, agent))
             if Columns.OBS not in batch:
-                columns[Columns.OBS].append(part.get_observations(-1))
+                columns[Columns.OBS].append(seen)
             if module in pools:
                 columns[PLAYER].append(pools[module].number(episode.custom_data[PLAYERS][agent]))
             for column, rows in batch.items():

@@ -164,8 +164,7 @@ def test_the_players_that_were_drawn_act_and_outcomes_are_those_of_the_boards(
     rules = kit.rules_of("four")
     config = made(
         "four", tmp_path, rules=LeagueConfig(**{**vars(rules), "bots": tuple(kit.LEAGUES["four"][1]["bots"])})
-    )
-    config.env_runners(num_envs_per_env_runner=1, rollout_fragment_length=fragment)
+    ).env_runners(num_envs_per_env_runner=1, rollout_fragment_length=fragment)
     algorithm = ends(config.build_algo())
     runner, league = algorithm.env_runner, league_in(algorithm)
     games, ended, drawn = runner.env.envs[0].unwrapped.games, [], {}
@@ -238,20 +237,11 @@ def test_rows_and_actions_are_those_of_the_connectors_of_rllib(env, ends, tmp_pa
     np.testing.assert_equal(mine, rllibs)
 
 
-class Mapped(Marked):
-    """Maps its column to modules by itself."""
-
-    def __call__(self, *, rl_module, **_):
-        return {name: {"mark": [1.0]} for name, _ in rl_module.items()}
-
-
 def test_columns_that_a_connector_has_mapped_to_modules_are_refused(ends, tmp_path):
-    config = kit.config_of("four", env_to_module_connector=lambda *_, **__: Mapped())
-    algorithm = ends(made("four", tmp_path, config=config).build_algo())
-    with pytest.raises(
-        ValueError, match="has made columns of the modules main, pool, rival; columns must be"
-    ):
-        algorithm.env_runner.sample(num_timesteps=5)
+    runner = ends(made("four", tmp_path).build_algo()).env_runner
+    given = {"batch": {"rival": {"mark": [1.0]}}, "episodes": [], "shared_data": {}}
+    with pytest.raises(ValueError, match="has made columns of the modules rival; columns must be of agents"):
+        runner._env_to_module(rl_module=runner.module, explore=False, **given)
 
 
 def test_steps_are_counted_as_rllib_counts_them(ends, tmp_path):
