@@ -151,7 +151,8 @@ class LeaguePool(PoolModule):
             rows_of.setdefault("" if kind == "snapshot" else name, []).append(row)
         parts = []
         for bot, rows in rows_of.items():
-            own = mapped(lambda part, places=torch.tensor(rows): part[places], seen)
+            places = torch.tensor(rows)
+            own = mapped(lambda part, places=places: part[places], seen)
             names = [who[row].partition(":")[2] for row in rows]
             parts.append(self._of_bot(bot, own, len(rows)) if bot else self.opponents.act(names, own))
         order = torch.tensor([row for rows in rows_of.values() for row in rows]).argsort()

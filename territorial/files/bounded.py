@@ -4,6 +4,7 @@ import dataclasses
 import json
 import math
 import os
+import sys
 from collections.abc import Collection, Iterator, Mapping
 from io import BufferedReader
 from itertools import count
@@ -137,7 +138,7 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     for name, value in pairs:
         if name in found:
             raise ValueError(f"the name {shown(name)} occurs twice in an object")
-        found[name] = value
+        found[sys.intern(name)] = value  # objects that are kept by the thousand share their names
     return found
 
 
