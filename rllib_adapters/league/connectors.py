@@ -50,22 +50,21 @@ class RowsToModules(AgentToModuleMapping):
                 f"a connector has made columns of the modules {', '.join(mapped)}; columns must be of "
                 "agents, as add_league maps them to modules"
             )
-        own = {name: module.unwrapped() for name, module in rl_module.items()}
-        pools = {name: module for name, module in own.items() if isinstance(module, PoolModule)}
-        acting = [
-            (agent, seen, episode)
+        modules = {name: module.unwrapped() for name, module in rl_module.items()}
+        pools = {name: module for name, module in modules.items() if isinstance(module, PoolModule)}
+        acting = [  # as get_agents_to_act() finds them, which takes as long as a small network
+            (agent, own, episode)
             for episode in episodes
-            for agent, seen in episode.get_observations(-1).items()
-            if not episode.agent_episodes[agent].is_done
+            for agent, own in episode.agent_episodes.items()
+            if not own.is_done and episode.env_t_to_agent_t[agent][-1] != episode.SKIP_ENV_TS_TAG
         ]
         found = defaultdict[str, dict[str, list[Any]]](lambda: defaultdict(list))
         agents = defaultdict[str, list[tuple[str, Any]]](list)
-        for agent, seen, episode in sorted(acting, key=lambda one: str(one[0])):
-            module = episode.agent_episodes[agent].module_id
-            columns = found[module]
+        for agent, own, episode in sorted(acting, key=lambda one: str(one[0])):
+            module, columns = own.module_id, found[own.module_id]
             agents[module].append((episode.id_, agent))
             if Columns.OBS not in batch:
-                columns[Columns.OBS].append(seen)
+                columns[Columns.OBS].append(own.get_observations(-1))
             if module in pools:
                 columns[PLAYER].append(pools[module].number(episode.custom_data[PLAYERS][agent]))
             for column, rows in batch.items():

@@ -251,9 +251,8 @@ class SnapshotStore:
 
     def __contains__(self, name: object) -> bool:
         """Say whether a snapshot is here; one that could be fetched is not."""
-        return (
-            isinstance(name, str) and bool(_NAME.fullmatch(name)) and (self.path / name / MANIFEST).is_file()
-        )
+        is_name = isinstance(name, str) and bool(_NAME.fullmatch(name))
+        return is_name and os.path.isfile(f"{self.path}/{name}/{MANIFEST}")
 
     def within(self, name: str) -> SnapshotStore:
         """Return a store of the same kind in a folder of this one, such as for one run of several."""
