@@ -86,7 +86,7 @@ def page(film: bytes = b"", *, is_played: bool = False, engine: Mapping[str, Any
     does = {"": True, "watch": not is_played, "play": plays, "served": is_played, "local": is_local}
     scripts = dict.fromkeys(name for kind, is_so in does.items() if is_so for name in SCRIPTS[kind])
     style = _part("page.css") + (_part("play.css") if plays else "")
-    script = "\n".join(map(_part, scripts))
+    script = "\n".join(['"use strict";', *map(_part, scripts)])
     parts = [*(["play.html"] if plays else []), *([] if is_played else ["watch.html"]), "agent_view.html"]
     text = _part("page.html")
     for mark, content in (

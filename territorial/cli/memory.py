@@ -148,7 +148,7 @@ def _plan(parsed: argparse.Namespace) -> int:
         ("memory at the worst moment", in_mb(found["peak"])),
         ("steps a second, calculated", f"{found['steps_per_second']:,.0f}"),
         ("bound by", f"{found['bound']}: {BOUNDS[found['bound']]}"),
-        ("the learner takes longer from", f"{found['enough_runners']:,} runners on"),
+        ("the learner takes longer than", f"{found['enough_runners']:,} or more runners"),
     ]
     options.report(parsed, f"{aligned(lines, indent=0)}\n\n{plan.command}", found)
     return 0

@@ -29,10 +29,10 @@ def ink(tab):
         const { overlay } = page, { width, height } = element("cells");
         const [seen, bare] = [0, 1].map(() => new OffscreenCanvas(width, height).getContext("2d"));
         seen.drawImage(element("cells"), 0, 0);
-        const { hasNames, hasAttacks } = overlay;
-        page.showNames(false), page.showAttacks(false), overlay.show(Infinity, page, 0);
+        const { names, attacks } = page.layers;
+        page.toggle("names", false), page.toggle("attacks", false), overlay.show(Infinity, page, 0);
         bare.drawImage(element("cells"), 0, 0);
-        page.showNames(hasNames), page.showAttacks(hasAttacks);
+        page.toggle("names", names), page.toggle("attacks", attacks);
         const [a, b] = [seen, bare].map((context) => context.getImageData(0, 0, width, height).data);
         return a.filter((byte, n) => byte !== b[n]).length;
     })()""")

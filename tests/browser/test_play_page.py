@@ -218,7 +218,7 @@ def test_titles_name_keys_that_there_are(play):
                 tab.evaluate("Object.keys(page.game.keys).filter((key) => key in keysOf({})).sort().join()")
                 == " ,?,[,]"
             )
-            press(tab, "b", until="!page.overlay.hasNames")
+            press(tab, "b", until="!page.layers.names")
         tab.evaluate("page.game?.watchAgain()")
 
 

@@ -92,10 +92,10 @@ def test_a_donation_is_an_arrow_and_a_line_of_text(tab):
     assert tab.evaluate("page.film.recentGifts(page.frame, GIFT_TICKS)") == [
         {"seat": giver, "target": receiver, "troops": troops, "tick": frame.tick}
     ]
-    settle(tab, "page.showNames(false)")
+    settle(tab, "page.toggle('names', false)")
     with_gift = overlay_of(tab)
-    settle(tab, "page.overlay.gifts.draw = () => {}, page.showNames(true)")
-    settle(tab, "page.showNames(false)")
+    settle(tab, "page.overlay.gifts.draw = () => {}, page.toggle('names', true)")
+    settle(tab, "page.toggle('names', false)")
     assert overlay_of(tab) != with_gift
     for seat, other, what in ((giver, receiver, "gives"), (receiver, giver, "is given by")):
         report = tab.evaluate(f"factsOf(page.film, page.board, page.frame, {seat})")
@@ -210,7 +210,7 @@ def test_own_land_and_that_of_allies_have_patterns_for_eyes_of_every_kind_and_la
     evaluate(
         tab,
         "[page.texts = [], page.overlay.labels.context.fillText = (text) => page.texts.push(text), "
-        "page.showDensity()]",
+        "page.toggle('density')]",
         until="page.texts.some((text) => text.startsWith('T1 P3')) && page.painter.patterns[1]",
     )
     settle(tab)

@@ -1,4 +1,3 @@
-"use strict";
 // The advisor: what another player would do on the seat, as bars.
 
 const MOST_OPTIONS = 5; // others are shown as one bar

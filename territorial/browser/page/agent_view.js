@@ -1,4 +1,3 @@
-"use strict";
 // What an agent sees of the game on the seat: the mask, fronts and needs, the form "pairs", pooled planes.
 
 /** Milliseconds from one look to the next: nobody reads faster, and the table takes longer than the board. */

@@ -1,4 +1,3 @@
-"use strict";
 // Who attacks whom, as arrows over the fronts.
 
 const ARROW_NEAR = 6; // cells of a front that give an arrow its direction

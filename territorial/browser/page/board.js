@@ -1,4 +1,3 @@
-"use strict";
 // The board: cells painted on a canvas, and where that lies in the window.
 
 const PLAIN = 0, STRIPES = 1, DOTS = 2; // patterns of land

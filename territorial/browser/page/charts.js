@@ -1,4 +1,3 @@
-"use strict";
 // Land and troops over the whole game; what is still to come lies under a veil.
 
 const AXIS = 14; // pixels below a plot, for the ticks

@@ -1,4 +1,3 @@
-"use strict";
 // Colours: those of the film, as texts for charts and lists and as numbers for pixels.
 
 /** Colours by owner code, in full or, but for one owner, faded. */

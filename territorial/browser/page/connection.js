@@ -1,4 +1,3 @@
-"use strict";
 // What a page that plays tells its server, and what it is told: see territorial/browser/play_server.py.
 
 const SECONDS_OF_SILENCE = 5; // after these the page says that it hears nothing

@@ -1,4 +1,3 @@
-"use strict";
 // Buttons, keys, pointers: all of them call the page.
 
 /** Returns the place of a pointer within `box`. */
@@ -86,9 +85,9 @@ const KEYS = {
   "-": (page) => page.zoom(1 / 1.5),
   w: (page) => page.view.fit(),
   m: (page) => page.center(),
-  b: (page) => page.showNames(),
-  a: (page) => page.showAttacks(),
-  d: (page) => page.showDensity(),
+  b: (page) => page.toggle("names"),
+  a: (page) => page.toggle("attacks"),
+  d: (page) => page.toggle("density"),
   c: (page) => page.copyPicture(),
   t: (page) => toggleTheme(page),
 };

@@ -1,4 +1,3 @@
-"use strict";
 // The launch that cost a seat most places, in a game that the page plays itself: `costliest_launch` of evaluation/what_if.py.
 
 const STREAM_FUTURE = 12n; // of what is drawn from a moment on, as in territorial/constants.py

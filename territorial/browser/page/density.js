@@ -1,4 +1,3 @@
-"use strict";
 // Troops per cell, the strength of a player's land, as a number on a colour from dark for thin to bright for dense.
 
 // Each is lighter than the one before, so that they are told apart without seeing colours.

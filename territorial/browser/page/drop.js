@@ -1,4 +1,3 @@
-"use strict";
 // Files of replays that are dropped on the page, or chosen: it shows their games, which can be played on.
 
 const REFUSED_PERIOD = 10_000; // milliseconds that the reason is shown

@@ -1,4 +1,3 @@
-"use strict";
 // The end card: how the game ended for its player, by whose attack, and what there was before.
 
 const SAME_ATTACK = 100; // ticks without a loss after which the next one belongs to another attack

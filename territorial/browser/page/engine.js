@@ -1,4 +1,3 @@
-"use strict";
 // The engine in the page: the kernels of the library web.wasm, on the memory that territorial/browser/page_image.py made.
 
 const ARRAYS = { bool: Uint8Array, uint8: Uint8Array, int16: Int16Array, int32: Int32Array, int64: BigInt64Array, uint64: BigUint64Array };

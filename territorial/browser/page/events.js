@@ -1,4 +1,3 @@
-"use strict";
 // What happened when: deaths, changes of leader, the largest swing, the closest fight, the largest gift.
 
 const LEAD_TICKS = 100;  // who leads for so long counts as leader

@@ -1,4 +1,3 @@
-"use strict";
 // What there is to say about a player, beside the pointer: land, troops, front, attacks.
 
 const FRACTIONS = [16, 32, 64, 96, 128, 192, 256, 384, 512, 1024]; // of 1024, by number

@@ -1,4 +1,3 @@
-"use strict";
 // What happens to the player and who falls: a list of lines, each of which leads to its place on the board.
 
 const MOST_LINES = 20;

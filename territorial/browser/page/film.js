@@ -1,4 +1,3 @@
-"use strict";
 // Films: what territorial/browser/film.py writes, in the format of docs/watching.md, read as the bytes arrive.
 
 const FILM_VERSION = 5, NEUTRAL = 0, BLOCKED = 255;

@@ -1,4 +1,3 @@
-"use strict";
 // What a launch would come to if nobody else did anything, which the session plays in a copy of the game.
 
 class Forecast {

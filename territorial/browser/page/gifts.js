@@ -1,4 +1,3 @@
-"use strict";
 // Donations, as arrows from the land of the giver to that of the receiver.
 
 const GIFT_TICKS = 40; // for so long a donation is shown; it fades

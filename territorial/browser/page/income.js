@@ -1,4 +1,3 @@
-"use strict";
 // What land and troops earn, and how near the troops are to the most that the land holds.
 
 const NEAR = 0.9; // of the troops from which the interest falls

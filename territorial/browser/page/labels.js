@@ -1,4 +1,3 @@
-"use strict";
 // Names and troops on the land of those they belong to, as large as fits.
 
 const LABEL_SIZES = [30, 24, 20, 16, 13, 11, 10]; // of letters, in pixels: few, so that they seldom change
@@ -103,18 +102,17 @@ class LabelPlaces {
 
 /** Writes labels at places that LabelPlaces has found. */
 class Labels {
-  hasDensity = false;
   #widths = new Map(); // of letters, in sizes
 
   constructor(context, film) { Object.assign(this, { context, film }); }
 
-  /** Writes who owns each of `places`, its troops and density at `frame`, on what `painter` has painted. */
-  draw(places, view, frame, { fill, patterns }) {
+  /** Writes who owns each of `places`, its troops and perhaps density at `frame`, on what `painter` has painted. */
+  draw(places, view, frame, { fill, patterns }, hasDensity) {
     const { context, film } = this;
     context.textAlign = "center";
     context.textBaseline = "middle";
     for (const place of places) {
-      const density = this.hasDensity ? film.density(place.owner, frame) : null;
+      const density = hasDensity ? film.density(place.owner, frame) : null;
       const { lines, size } = this.#wording(place, view.scale, short(film.troops[frame][place.owner]), density);
       if (!size) {
         this.#drawBelow(place, view);

@@ -1,4 +1,3 @@
-"use strict";
 // What the followed seat launched, over the line of time: the colour of the target, the height of the share.
 
 const LAUNCHES_HEIGHT = 14;

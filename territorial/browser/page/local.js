@@ -1,4 +1,3 @@
-"use strict";
 // A game that goes on in the page itself, from a moment of its film, in the place of a server and its session.
 
 const LOCAL_PACE = 20; // ticks a second

@@ -1,4 +1,3 @@
-"use strict";
 // The moment that is shown, for the followed seat: what it decides, and what the server computes of it.
 
 const MOMENT_PANELS = { advice: "p", agent_view: "o" }; // with their keys

@@ -1,4 +1,3 @@
-"use strict";
 // What an agent on a seat is shown, in a game that the page plays itself: `agent_view` of browser/panels.py.
 
 const SQUARE = 8; // cells a side, of which the pooled planes have means

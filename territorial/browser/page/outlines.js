@@ -1,4 +1,3 @@
-"use strict";
 // Lines over the board: around the player's own land, all that can be attacked, and allies.
 
 const TARGET_SIDE = 1, OWN_SIDE = 2, ALLY_SIDE = 3; // 0: no line

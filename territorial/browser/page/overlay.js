@@ -1,12 +1,9 @@
-"use strict";
 // What is seen, in pixels of the window: the board, and over it attacks, donations and labels.
 
 const PLACES_PERIOD = 100; // milliseconds from one search for places to the next while playing
 
 /** Draws on one canvas of the window's pixels, so that the browser has nothing to scale or to lay over another. */
 class Overlay {
-  hasNames = true;
-  hasAttacks = true;
   ground = new OffscreenCanvas(1, 1); // all but arrows, which move while nothing else does
   #groundContext = this.ground.getContext("2d", { alpha: false });
   #places = new LabelPlaces();
@@ -21,8 +18,9 @@ class Overlay {
   #theme = "";
   #around = ""; // the colour beside the board
 
-  constructor(canvas, film, palette) {
-    Object.assign(this, { canvas, film });
+  /** `layers`: which of "names", "attacks" and "density" are shown. */
+  constructor(canvas, film, palette, layers) {
+    Object.assign(this, { canvas, film, layers });
     this.context = canvas.getContext("2d", { alpha: false });
     this.labels = new Labels(this.#groundContext, film);
     this.arrows = new Arrows(this.context, palette);
@@ -32,8 +30,8 @@ class Overlay {
   /** Shows `frame` of the film, whose board is `board`, as `view` has it; `seat` (0: nobody) stands out. */
   show(now, { board, view, frame, tick, painter, isPlaying, game }, seat) {
     const size = [view.width, view.height, devicePixelRatio], { outlines } = game ?? {}, { theme } = document.documentElement.dataset;
-    const ground = [...size, view.x, view.y, view.scale, painter.version, outlines?.version, theme, frame, this.hasNames, this.labels.hasDensity].join();
-    const wanted = [ground, Math.round(tick), seat, this.hasAttacks].join();
+    const ground = [...size, view.x, view.y, view.scale, painter.version, outlines?.version, theme, frame, this.layers.names, this.layers.density].join();
+    const wanted = [ground, Math.round(tick), seat, this.layers.attacks].join();
     this.isStale ||= wanted !== this.#drawn;
     const isDue = this.isStale && (!isPlaying || now >= this.#due);
     if ((wanted === this.#drawn && !isDue) || !view.width || !view.height) return; // a window may have no size yet
@@ -48,7 +46,7 @@ class Overlay {
     this.context.setTransform(1, 0, 0, 1, 0, 0);
     this.context.drawImage(this.ground, 0, 0);
     this.context.setTransform(size[2], 0, 0, size[2], 0, 0);
-    if (this.hasAttacks) {
+    if (this.layers.attacks) {
       this.arrows.draw(this.#arrowPlaces, view, tick, seat);
       this.gifts.draw(this.#giftPlaces, view, tick, seat);
     }
@@ -57,10 +55,10 @@ class Overlay {
   /** Finds where labels, and arrows of attacks and donations, go. */
   find(board, view, frame) {
     const area = view.seen, { width } = view.painter;
-    if (this.hasNames) this.#labelPlaces = this.#places.find(board, width, area);
-    if (!this.hasAttacks) return;
+    if (this.layers.names) this.#labelPlaces = this.#places.find(board, width, area);
+    if (!this.layers.attacks) return;
     this.#arrowPlaces = this.#fronts.find(board, width, area, this.film.attacks[frame]);
-    this.#giftPlaces = this.gifts.find(board, width, frame, this.hasNames ? this.#labelPlaces : []);
+    this.#giftPlaces = this.gifts.find(board, width, frame, this.layers.names ? this.#labelPlaces : []);
   }
 
   #drawGround(view, painter, outlines, theme, frame, width, height, ratio) {
@@ -76,6 +74,6 @@ class Overlay {
     context.drawImage(painter.canvas, view.x, view.y, painter.width * view.scale, painter.height * view.scale);
     outlines?.draw(context, view, ratio);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    if (this.hasNames) this.labels.draw(this.#labelPlaces, view, frame, painter);
+    if (this.layers.names) this.labels.draw(this.#labelPlaces, view, frame, painter, this.layers.density);
   }
 }

@@ -1,4 +1,3 @@
-"use strict";
 // The page: what is shown when, and what buttons, keys and pointers do.
 
 const SPEEDS = [10, 25, 50, 100, 200, 400, 800, 1600, 3200]; // ticks a second
@@ -30,6 +29,7 @@ class Page {
   isHiding = false;  // what is to come
   isLive = false;    // the end of a game that is still being played is shown, and followed
   error = null;
+  layers = { names: true, attacks: true, density: false }; // over the board, see `toggle`
   tip = new Tip();
   #wanted = null;    // a moment to go to as soon as it has come in: {tick, seat}, null for neither
   #said = "";
@@ -133,9 +133,7 @@ class Page {
     this.painter = new Painter(header.height, header.width);
     this.view = new View(element("view"), this.painter, () => this.wake());
     this.view.crop(this.board);
-    const { hasNames, hasAttacks, labels: { hasDensity } } = this.overlay ?? { hasNames: true, hasAttacks: true, labels: {} };
-    this.overlay = Object.assign(new Overlay(element("cells"), film, this.palette), { hasNames, hasAttacks });
-    this.overlay.labels.hasDensity = Boolean(hasDensity);
+    this.overlay = new Overlay(element("cells"), film, this.palette, this.layers);
     this.#tellAnew();
     this.moment ??= element("moment") && new Moment(this);
     this.charts = [
@@ -144,7 +142,7 @@ class Page {
       new ChancesChart(element("chances"), film, this.palette),
     ];
     this.#color();
-    if (this.game) this.showDensity(true); // who plays chooses targets by it
+    if (this.game) this.toggle("density", true); // who plays chooses targets by it
   }
 
   /** Sets up what follows the story of a game, and has the names of its players. */
@@ -336,23 +334,11 @@ class Page {
     this.#redraw();
   }
 
-  showNames(hasNames = !this.overlay.hasNames) {
-    this.overlay.hasNames = hasNames;
-    element("names").setAttribute("aria-pressed", hasNames);
-    this.wake();
-  }
-
-  showAttacks(hasAttacks = !this.overlay.hasAttacks) {
-    this.overlay.hasAttacks = hasAttacks;
-    element("attacks").setAttribute("aria-pressed", hasAttacks);
-    this.wake();
-  }
-
-  /** Shows, or no longer shows, troops per cell on the labels. */
-  showDensity(hasDensity = !this.overlay.labels.hasDensity) {
-    this.overlay.labels.hasDensity = hasDensity;
-    element("density").setAttribute("aria-pressed", hasDensity);
-    if (hasDensity) this.showNames(true); // it stands on the labels
+  /** Shows, or no longer shows, "names", "attacks", or "density", which is troops per cell on the labels. */
+  toggle(layer, isShown = !this.layers[layer]) {
+    this.layers[layer] = isShown;
+    element(layer).setAttribute("aria-pressed", isShown);
+    if (layer === "density" && isShown) this.toggle("names", true); // it stands on the labels
     this.wake();
   }
 

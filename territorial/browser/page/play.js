@@ -1,4 +1,3 @@
-"use strict";
 // Playing a seat: what the player sees of it and does, over the page that shows the game.
 
 const PREPARES = "The panel is being prepared, which takes a minute where the package has no machine code.";

@@ -1,4 +1,3 @@
-"use strict";
 // Files of replays, as docs/replay_format.md specifies them, written and read, and digests of positions.
 
 const REPLAY_MAGIC = [0x89, 0x54, 0x47, 0x52, 0x0d, 0x0a, 0x1a, 0x0a], REPLAY_VERSION = 1;

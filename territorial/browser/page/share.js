@@ -1,4 +1,3 @@
-"use strict";
 // A moment to pass on: as an address, and as a picture.
 
 /** Returns {tick, seat} of an address such as "#t=1600&follow=7"; null for what it does not say. */

@@ -1,4 +1,3 @@
-"use strict";
 // How much each of the number keys sends: one of the ten fractions of the rules, as the player likes it.
 
 const SHARES_KEPT = "territorial.shares";

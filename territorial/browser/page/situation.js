@@ -1,4 +1,3 @@
-"use strict";
 // The options of a player and the attacks on it, in a game that the page plays itself: browser/situation.py.
 //
 // Each formula repeats the Python function that it names, beginning with the package of that. They compute with

@@ -1,4 +1,3 @@
-"use strict";
 // The list of all players, the first on top; with teams, each team above its members.
 
 const grouped = new Intl.NumberFormat("en-US"); // making one takes long

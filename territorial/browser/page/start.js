@@ -1,4 +1,3 @@
-"use strict";
 // The start card, which asks for the next game, and the marker that says where on the board one is.
 
 const MARKED_TICKS = 160; // for so long the board says where one is: eight seconds at the usual pace

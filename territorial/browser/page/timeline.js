@@ -1,4 +1,3 @@
-"use strict";
 // The line of time: marks over the slider, and the list of highlights.
 
 const MARKS_HEIGHT = 12;

@@ -1,4 +1,3 @@
-"use strict";
 // The box of text beside the pointer.
 
 const REST_MS = 1000; // the tip of a player goes so long after the pointer has come to rest
