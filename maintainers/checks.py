@@ -27,6 +27,7 @@ APART_FROM_KIT = "--ignore-glob '*/test_kit*.py'"
 QUICK_APART = "-m 'not slow and not verify and not browser'"
 """Also what needs files of the repository: the wheel lies apart, but they are there."""
 TEST = "python -m pytest -q"
+BY_FILE = "-n 2 --dist loadfile"
 TRAINED = (
     "tests/integrations tests/render/test_picture_files.py tests/test_pages.py "
     "tests/league/test_tensor_file.py tests/env/test_matrix.py::test_pettingzoo_can_make_it_by_name "
@@ -73,18 +74,15 @@ CHECK: list[list[list[CheckPart]]] = [
     ],
     [[CheckPart("core", ["python bootstrap.py test -x"])]],
     [
-        # Tests with Ray wait half of their time, so that a third lane has a core.
-        [CheckPart("rllib", [f"{TEST} {QUICK} {APART_FROM_KIT} tests/rllib", LEAGUE], "full")],
+        # Tests with Ray wait half of their time, so that four of them side by side share two cores.
         [
-            CheckPart("rllib-kit", [f"{TEST} {QUICK} {KIT}"], "full"),
+            CheckPart("rllib", [f"{TEST} {BY_FILE} {QUICK} {APART_FROM_KIT} tests/rllib", LEAGUE], "full"),
             CheckPart(
                 "quick-browser", [BROWSER, f"{TEST} -m 'browser and quick' tests/browser"], needs=CHROMIUM
             ),
         ],
         [
-            CheckPart("nothing-compiles", ["python maintainers/first_steps.py"], "full"),
-            CheckPart("torch", [f"{TEST} {QUICK} tests/torch"], "full"),
-            CheckPart("compiler", [f"{TEST} {QUICK} {FLOORS}"], "ends", COMPILED, needs=NUMBA_FLOOR),
+            CheckPart("rllib-kit", [f"{TEST} {QUICK} {KIT}"], "full"),
             CheckPart(
                 "trainers",
                 [
@@ -93,6 +91,11 @@ CHECK: list[list[list[CheckPart]]] = [
                 ],
                 "full",
             ),
+        ],
+        [
+            CheckPart("nothing-compiles", ["python maintainers/first_steps.py"], "full"),
+            CheckPart("torch", [f"{TEST} {QUICK} tests/torch"], "full"),
+            CheckPart("compiler", [f"{TEST} {QUICK} {FLOORS}"], "ends", COMPILED, needs=NUMBA_FLOOR),
         ],
     ],
 ]
