@@ -48,9 +48,10 @@ PRIVATE = (
     # ---- overridden ----
     RayNames(
         RUNNER,
-        ("_sample", "_new_episode", "_increase_sampled_metrics"),
+        ("_sample", "_new_episode", "_increase_sampled_metrics", "_try_env_step"),
         "Runners would play agent by agent, ship the episodes of agents that do not train, not draw players "
-        "before the first observation, and log four numbers of every agent in every step.",
+        "before the first observation, and log four numbers of every agent in every step; and outcomes would "
+        "lack rewards of agents that see nothing in a piece of an episode, which RLlib leaves out.",
         "sample(), with its metrics, its callback and what it makes of a configuration written again; for "
         "the second, the callback on_sample_end, which is the user's here; for the third, none",
     ),
@@ -191,12 +192,6 @@ PRIVATE = (
         ("_custom_data",),
         "A mapping function would fail while an episode is cut: RLlib calls it before there are such data.",
         "custom_data, which is missing then",
-    ),
-    RayNames(
-        EPISODE,
-        ("_hanging_rewards_begin", "_hanging_rewards_end"),
-        "Outcomes would lack what agents were rewarded after their last observation.",
-        "get_return(include_hanging_rewards=True), of all agents together",
     ),
     RayNames(
         EPISODE,

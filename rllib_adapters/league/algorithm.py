@@ -21,6 +21,7 @@ from rllib_adapters.league.control import check_snapshots
 from rllib_adapters.league.learners import WholeStates
 from rllib_adapters.league.memory import check_memory
 from rllib_adapters.league.pool import MOVED, pools_of, store_of
+from territorial.config.validation import check_type, shown
 from territorial.league import SnapshotStore
 from territorial.memory.guard import MemoryGuard
 
@@ -94,6 +95,7 @@ class LeagueAlgorithm(Algorithm):
         check_snapshots(self.config, self.config.table)
         with MemoryGuard(self.config.memory):
             result = super().step()
+        self.restore_env_runners(self.env_runner_group)  # those of players that failed are there, and say so
         if self.league_callback is not None:
             result[LEAGUE] = self.league_callback.update(self, self.iteration + 1)
         return result
@@ -363,13 +365,19 @@ def classes_of(
     modules: Mapping[str, Trainable], learners: Sequence[str]
 ) -> dict[str, tuple[Any, Mapping[str, Any]]]:
     """Return the class and the settings of the module of every learner; ValueError unless each has one."""
+    check_type("modules", modules, Mapping, "a dict of classes by learner")
     if set(modules) != set(learners):
         raise ValueError(
             f"the modules are {', '.join(sorted(modules)) or 'none'}; the learners of the league are "
             f"{', '.join(sorted(learners))}, and each needs one module"
         )
-    given = {name: modules[name] for name in learners}
-    return {name: one if isinstance(one, tuple) else (one, {}) for name, one in given.items()}
+    found = {name: one if isinstance(one := modules[name], tuple) else (one, {}) for name in learners}
+    for name, one in found.items():
+        if len(one) != 2 or not isinstance(one[1], Mapping):
+            raise TypeError(
+                f"modules[{name!r}] is {shown(one)}; it must be a class, or a pair of it and a model_config"
+            )
+    return found
 
 
 def converted(config: AlgorithmConfig, kinds: dict[type, type[LeagueAlgorithmConfig]]) -> Any:

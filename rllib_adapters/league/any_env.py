@@ -12,6 +12,7 @@ from ray.rllib.algorithms.appo import APPO, APPOConfig
 from ray.rllib.algorithms.impala import IMPALA, IMPALAConfig
 from ray.rllib.algorithms.ppo import PPO, PPOConfig
 from ray.rllib.connectors.connector_v2 import ConnectorV2
+from ray.rllib.env.env_runner import ENV_STEP_FAILURE
 from ray.rllib.env.multi_agent_episode import MultiAgentEpisode
 from ray.rllib.utils.debug import update_global_seed_if_necessary
 
@@ -40,8 +41,8 @@ class AnyEnvRunner(LeagueEnvRunner):
 
     def __init__(self, config: Any, **kwargs: Any) -> None:
         self._outcomes: deque[Outcome | ValueError] = deque(maxlen=MOST)
-        self._returns: dict[str, Counter[Any]] = {}
-        """By episode, what its agents were rewarded in the pieces that are handed over."""
+        # By episode, what its agents were rewarded, and their last infos.
+        self._told: dict[str, tuple[Counter[Any], dict[Any, Any]]] = {}
         seed = None if config.seed is None else [abs(int(config.seed)), kwargs.get("worker_index", 0)]
         self._random = np.random.default_rng(seed)
         super().__init__(config=config, **kwargs)
@@ -52,6 +53,20 @@ class AnyEnvRunner(LeagueEnvRunner):
         episode = (self._ongoing_episodes if episodes is None else episodes)[env_index]
         episode.custom_data.update(self.config.seating.draw(self.config.table, self._random))
 
+    def _try_env_step(self, actions: Any) -> Any:
+        """Add up what agents are rewarded; extends ``EnvRunner._try_env_step``.
+
+        Pieces of episodes lack it for agents that see nothing in them, and before an agent sees anything.
+        """
+        results = super()._try_env_step(actions)
+        if results != ENV_STEP_FAILURE:
+            for episode, rewards, infos in zip(self._ongoing_episodes, results[1], results[4], strict=True):
+                returns, last_infos = self._told.setdefault(episode.id_, (Counter(), {}))
+                last_infos.update(infos)
+                if episode.is_reset:  # else these are what the reset of its environment returned
+                    returns.update(rewards)
+        return results
+
     def _sample(self, **kwargs: Any) -> list[MultiAgentEpisode]:
         """Return the episodes of a sample; overrides ``MultiAgentEnvRunner._sample``."""
         self._num_steps, self._by_agent, self._by_module = 0, Counter[str](), Counter[str]()
@@ -59,9 +74,10 @@ class AnyEnvRunner(LeagueEnvRunner):
         num_ended = sum(episode.is_done for episode in episodes)
         self.log_steps(self._num_steps, num_ended, self._by_agent, self._by_module)
         for episode in episodes:
-            self._count(episode)
+            if episode.is_done:
+                self._count(episode)
         ongoing = {episode.id_ for episode in self._ongoing_episodes if episode is not None}
-        self._returns = {one: returns for one, returns in self._returns.items() if one in ongoing}
+        self._told = {name: told for name, told in self._told.items() if name in ongoing}
         for episode in episodes:
             learns = episode.custom_data[LEARNS]
             drop_agents([episode], lambda own, learns=learns: own.agent_id not in learns)
@@ -75,17 +91,8 @@ class AnyEnvRunner(LeagueEnvRunner):
         return num_steps
 
     def _count(self, episode: Any) -> None:
-        """Add up the rewards of a piece of an episode; with the last one the outcome is known."""
-        returns = self._returns.setdefault(episode.id_, Counter())
-        for agent, own in episode.agent_episodes.items():
-            returns[agent] += own.get_return()
-        if not episode.is_done:
-            return
-        for late in (episode._hanging_rewards_begin, episode._hanging_rewards_end):
-            for agent, reward in late.items():
-                returns[agent] += reward
-        own = {agent: one for agent, one in episode.agent_episodes.items() if one.infos.len_incl_lookback()}
-        infos = {agent: one.get_infos(-1) for agent, one in own.items()}
+        """Keep the outcome of an episode that has ended."""
+        returns, infos = self._told[episode.id_]
         seating, players = self.config.seating, episode.custom_data[SEATS]
         ended = Ended(dict(returns), infos, episode.env_t, episode.is_truncated, seating.seats)
         outcome: Outcome | ValueError | None
@@ -191,8 +198,7 @@ class AnyEnvConfig(LeagueAlgorithmConfig):
     def build_module_to_env_connector(self, *args: Any, **kwargs: Any) -> Any:
         """Return RLlib's pipeline, shortened; called by RLlib."""
         pipeline = super().build_module_to_env_connector(*args, **kwargs)
-        if self.add_default_connectors_to_module_to_env_pipeline:
-            shorten_to_agents(pipeline, [actions for _, actions in self.spaces.values()])
+        shorten_to_agents(pipeline, [actions for _, actions in self.spaces.values()])
         return pipeline
 
 

@@ -61,8 +61,8 @@ class LeagueCallback:
     def __init__(
         self, league: League, store: SnapshotStore, start: Callable[[Algorithm], None] | None = None
     ) -> None:
+        # The league that is not unpacked: copies of a configuration share it.
         self._packed = _packed(league)
-        """The league that is not unpacked: copies of a configuration share it."""
         self.store, self.start = store, start
         self.run = ""
         self.goes_on = False
@@ -111,6 +111,10 @@ class LeagueCallback:
 
     def begin(self, algorithm: Algorithm) -> None:
         """Set the first weights and put the first snapshots into the store, unless the run is resumed."""
+        if not self.goes_on and (self.store.path / LEAGUE_FILE).exists():
+            raise FileExistsError(
+                f"the league of another run is in {self.store.path}; each run needs its own folder"
+            )
         if self.start is not None and not self.goes_on:
             self.start(algorithm)
         for one in self.league.snapshots.values():

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import islice
+from os import PathLike
+from types import NoneType
 from typing import Any
 
 import gymnasium as gym
+from ray import cloudpickle
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
+from ray.rllib.env import INPUT_ENV_SINGLE_SPACES
 from ray.rllib.env.env_context import EnvContext
 from ray.rllib.env.multi_agent_env import MultiAgentEnv
 from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
@@ -24,7 +30,7 @@ from rllib_adapters.league.control import of_spaces
 from rllib_adapters.league.learners import LeagueLearner
 from rllib_adapters.league.line_up import Ended, Seating, by_returns, module_of_agent
 from rllib_adapters.league.pool import Bot, LeaguePool, build_module, store_of
-from territorial.config.validation import shown, whole_number
+from territorial.config.validation import check_type, shown, whole_number
 from territorial.league import League, LeagueConfig, Manifest, SnapshotStore
 from territorial.league.seating import GAME
 
@@ -78,6 +84,16 @@ def add_league(
         ValueError: for what cannot be, which the message names.
 
     """
+    kinds: dict[str, tuple[Any, Any, str]] = {
+        "config": (config, AlgorithmConfig, "a configuration of RLlib's"),
+        "league": (league, League, "a League"),
+        "store": (store, (SnapshotStore, str, PathLike), "a folder, or its SnapshotStore"),
+        "bots": (bots, (Mapping, NoneType), "a dict of objects by name"),
+        "seat_of": (seat_of, (Callable, Mapping, NoneType), "a function or a dict"),
+        "outcome": (outcome, (Callable, NoneType), "a function"),
+    }
+    for name, given in kinds.items():
+        check_type(name, *given)
     own: AnyEnvConfig = converted(config, CONFIGS)
     check_supported(config)
     _check_unset(config)
@@ -156,6 +172,10 @@ def _check_league(rules: LeagueConfig, bots: Mapping[str, Any]) -> None:
             raise ValueError(f"bots has {what} {name!r}; the bots of the league are {there_are}")
         if not isinstance(bots[name], Bot):
             raise TypeError(f"bots[{name!r}] is {shown(bots[name])}; it must be an object of a Bot class")
+        try:
+            cloudpickle.dumps(bots[name])
+        except Exception as error:  # whatever its class does
+            raise TypeError(f"bots[{name!r}] cannot be pickled, for other processes: {error}") from None
     taken = [one.name for one in rules.learners if one.name.startswith("pool")]
     if taken:
         raise ValueError(f"a learner is called {taken[0]!r}; its name must not begin with 'pool'")
@@ -164,7 +184,7 @@ def _check_league(rules: LeagueConfig, bots: Mapping[str, Any]) -> None:
 def _check_unset(config: AlgorithmConfig) -> None:
     """Raise ValueError for settings that ``add_league`` makes itself, or cannot do without."""
     plain = type(config)()
-    for name in ("policies", "policy_mapping_fn", "_rl_module_spec"):
+    for name in ("policies", "policy_mapping_fn", "policies_to_train", "_rl_module_spec"):
         value = getattr(config, name)
         if value != getattr(plain, name):
             raise ValueError(
@@ -172,11 +192,11 @@ def _check_unset(config: AlgorithmConfig) -> None:
             )
     if config.env_runner_cls not in (None, MultiAgentEnvRunner):
         raise ValueError(f"env_runner_cls is {config.env_runner_cls!r}; it must be None, or RLlib's own")
-    if not config.add_default_connectors_to_env_to_module_pipeline:
-        raise ValueError(
-            "add_default_connectors_to_env_to_module_pipeline is False; it must be True, as the players of "
-            "rows are added to RLlib's pipeline"
-        )
+    for way in ("env_to_module", "module_to_env"):
+        if not getattr(config, name := f"add_default_connectors_to_{way}_pipeline"):
+            raise ValueError(
+                f"{name} is False; it must be True, as the players of rows are added to RLlib's pipeline"
+            )
 
 
 def _spaces_by_agent(config: AlgorithmConfig) -> dict[Any, Spaces]:
@@ -191,19 +211,40 @@ def _spaces_by_agent(config: AlgorithmConfig) -> dict[Any, Spaces]:
             )
         found = {
             agent: (whole.get_observation_space(agent), whole.get_action_space(agent))
-            for agent in sorted(agents, key=str)
+            for agent in _in_order(agents)
         }
     finally:
         env.close()
     for agent, spaces in found.items():
         if not all(isinstance(space, gym.Space) for space in spaces):
             raise ValueError(f"agent {agent!r} has the spaces {spaces}; each must be a gymnasium space")
-    return found
+    return _after_connectors(config, found)
+
+
+def _after_connectors(config: AlgorithmConfig, spaces: dict[Any, Spaces]) -> dict[Any, Spaces]:
+    """Return the spaces that modules see: what the connectors of a configuration make of those of agents."""
+    both = tuple(gym.spaces.Dict({agent: own[i] for agent, own in spaces.items()}) for i in (0, 1))
+    try:
+        pipeline = config.build_env_to_module_connector(spaces={INPUT_ENV_SINGLE_SPACES: both})
+        return {agent: (pipeline.observation_space[agent], own) for agent, (_, own) in spaces.items()}
+    except Exception:  # theirs may ask for the environment, which RLlib makes later
+        return spaces
+
+
+def _in_order(names: Iterable[Any]) -> list[Any]:
+    """Return names sorted: numbers by value, and those that cannot be compared by their texts."""
+    try:
+        return sorted(names)
+    except TypeError:
+        return sorted(names, key=str)
 
 
 def creator_of(config: AlgorithmConfig) -> Callable[[EnvContext], Any]:
     """Return what makes the environment of an algorithm."""
-    return _global_registry.get(ENV_CREATOR, config.env) if isinstance(config.env, str) else config.env
+    is_name = isinstance(config.env, str)
+    if not (_global_registry.contains(ENV_CREATOR, config.env) if is_name else callable(config.env)):
+        raise ValueError(f"env is {config.env!r}; it must be a registered name, or a class: environment(...)")
+    return _global_registry.get(ENV_CREATOR, config.env) if is_name else config.env
 
 
 def _seats(agents: Sequence[Any], seat_of: SeatOf | None) -> tuple[tuple[Any, ...], ...]:
@@ -214,12 +255,14 @@ def _seats(agents: Sequence[Any], seat_of: SeatOf | None) -> tuple[tuple[Any, ..
             seat = agent
         else:
             seat = seat_of.get(agent) if isinstance(seat_of, Mapping) else seat_of(agent)
-        if seat is None:
-            raise ValueError(f"seat_of gives no seat to agent {agent!r}; it must give one to every agent")
+        if seat is None or not isinstance(seat, Hashable):
+            raise ValueError(
+                f"seat_of gives agent {agent!r} the seat {seat!r}; it must be a name or a number"
+            )
         seats.setdefault(seat, []).append(agent)
     if len(seats) < 2:
         raise ValueError(f"the environment has {len(seats)} seat: {shown(seats)}; there must be two or more")
-    return tuple(tuple(seats[seat]) for seat in sorted(seats, key=str))
+    return tuple(tuple(seats[seat]) for seat in _in_order(seats))
 
 
 def _key(spaces: Spaces) -> tuple[str, ...]:
@@ -260,8 +303,9 @@ def _spaces_of_learners(rules: LeagueConfig, kinds: Sequence[Spaces]) -> dict[st
 
 def _spec(config: AnyEnvConfig, name: str, kind: Any, settings: Mapping[str, Any]) -> RLModuleSpec:
     """Return the spec of a module; TypeError for one that is not in PyTorch."""
-    if not (isinstance(kind, type) and issubclass(kind, TorchRLModule)):
-        raise TypeError(f"the module of {name!r} is {kind!r}; it must be a subclass of TorchRLModule")
+    for base in (TorchRLModule, ValueFunctionAPI):
+        if not (isinstance(kind, type) and issubclass(kind, base)):
+            raise TypeError(f"the module of {name!r} is {kind!r}; it must be a subclass of {base.__name__}")
     usual = config.get_default_rl_module_spec()
     if issubclass(kind, usual.module_class):  # one of RLlib's, whose catalog reads all settings
         return RLModuleSpec(
@@ -287,10 +331,13 @@ def _architectures(
 def _weights_of(name: str, spec: RLModuleSpec, spaces: Spaces) -> tuple[str, ...]:
     """Return the names of the weights of a module; ValueError for one whose snapshots could not play."""
     try:
-        Manifest(architecture="x", observation="x", action_format="x", settings=spec.model_config)
-    except TypeError as error:
+        about = Manifest(architecture="x", observation="x", action_format="x", settings=spec.model_config)
+        json.dumps(dict(about.settings), allow_nan=False)
+    except (TypeError, ValueError) as error:
         raise ValueError(f"the model_config of {name!r} cannot be stored with snapshots: {error}") from None
     module = build_module(spec, *spaces, **spec.model_config)
+    if not any(True for _ in module.parameters()):
+        raise ValueError(f"the module of {name!r} has no parameters; it must have something to learn")
     if module.is_stateful():
         raise ValueError(f"the module of {name!r} is recurrent; snapshots of such cannot play")
     return tuple(module.state_dict())

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rllib_adapters.league.pool import PLAYERS
-from territorial.config.validation import finite_number
+from rllib_adapters.league.pool import PLAYERS, PlayError
+from territorial.config.validation import checked_list, finite_number
 from territorial.evaluation.outcome import Outcome
 from territorial.league.seating import LineUps
 
@@ -24,7 +24,7 @@ def module_of_agent(agent_id: Any, episode: Any = None, **_: Any) -> str:
     if modules is None:
         return ""
     if agent_id not in modules:
-        raise ValueError(
+        raise PlayError(
             f"agent {agent_id!r} has no seat; the agents that add_league found in possible_agents are "
             f"{', '.join(map(str, modules))}"
         )
@@ -35,8 +35,8 @@ class Ended(NamedTuple):
     """How an episode ended.
 
     Args:
-        returns: the sum of its rewards by agent.
-        infos: the last infos by agent.
+        returns: the sum of the rewards that the environment gave, by agent.
+        infos: the last infos by agent, and under "__common__" those for all.
         length: steps of the environment.
         is_cut: whether it was truncated.
         seats: the agents of every seat.
@@ -87,6 +87,7 @@ class Seating:
         scores = self.outcome(ended)
         if scores is None:
             return None
+        scores = checked_list("what outcome returns", scores)
         if len(scores) != len(self.seats):
             raise ValueError(
                 f"outcome returned {len(scores)} numbers; it must return one for each of the "

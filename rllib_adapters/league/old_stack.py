@@ -23,7 +23,8 @@ from ray.rllib.policy.sample_batch import SampleBatch
 from torch import Tensor
 
 from rllib_adapters.league.control import check_finite, digest_of, of_spaces
-from rllib_adapters.league.pool import actions_of, store_of
+from rllib_adapters.league.pool import Bot, actions_of, store_of
+from territorial.config.validation import check_type
 from territorial.league import Manifest, SnapshotStore
 from territorial.nets.frozen import FrozenNetwork, FrozenPolicies, mapped
 
@@ -56,7 +57,12 @@ class BotPolicy(Policy):
     a ``Discrete`` space is one-hot.
     """
 
+    needs: Mapping[str, tuple[Any, str]] = {"bot": (Bot, "an object of a Bot class")}
+    """What its ``config`` must have, and what errors call that."""
+
     def __init__(self, observation_space: Any, action_space: Any, config: Mapping[str, Any]) -> None:
+        for name, (kind, wanted) in self.needs.items():
+            check_type(f"config[{name!r}] of a {type(self).__name__}", config.get(name), kind, wanted)
         super().__init__(observation_space, action_space, config)
         self._random = np.random.default_rng(int(torch.randint(2**31, ())))  # RLlib seeds PyTorch
         for column in (SampleBatch.OBS, SampleBatch.NEXT_OBS):
@@ -95,6 +101,11 @@ class SnapshotPolicy(BotPolicy):
     describes.
     """
 
+    needs: Mapping[str, tuple[Any, str]] = {
+        "store": ((SnapshotStore, str), "a SnapshotStore or its folder"),
+        "snapshot": (str, "the name of a snapshot"),
+    }
+
     def __init__(self, observation_space: Any, action_space: Any, config: Mapping[str, Any]) -> None:
         super().__init__(observation_space, action_space, config)
         store = store_of(config["store"])
@@ -113,8 +124,8 @@ class SnapshotPolicy(BotPolicy):
         return mapped(Tensor.numpy, self._players.act(names, torch.from_numpy(rows)))
 
 
+# The players of this process, by store and model.
 _players: dict[str, FrozenPolicies] = {}
-"""The players of this process, by store and model."""
 
 
 class ModelNetwork(FrozenNetwork):

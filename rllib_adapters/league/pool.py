@@ -7,17 +7,25 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import torch
 import tree
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.rl_module import RLModule, RLModuleSpec
-from ray.rllib.utils.spaces.space_utils import get_base_struct_from_space, normalize_action
+from ray.rllib.utils.spaces.space_utils import get_base_struct_from_space
 from torch import Tensor
 
 from territorial.config.validation import shown
+from territorial.evaluation.workers import cause
 from territorial.league import Manifest, MismatchError, SnapshotStore
+from territorial.league.store import SnapshotError
 from territorial.nets.frozen import FrozenNetwork, FrozenPolicies, built, device_of, mapped
+
+
+class PlayError(ValueError):
+    """A player of a league cannot act; the message names it."""
+
 
 MOVED = "if it was moved, pass its folder: Algorithm.from_checkpoint(path, store=folder)"
 
@@ -154,7 +162,13 @@ class LeaguePool(PoolModule):
             places = torch.tensor(rows)
             own = mapped(lambda part, places=places: part[places], seen)
             names = [who[row].partition(":")[2] for row in rows]
-            parts.append(self._of_bot(bot, own, len(rows)) if bot else self.opponents.act(names, own))
+            try:
+                parts.append(self._of_bot(bot, own, len(rows)) if bot else self.opponents.act(names, own))
+            except (PlayError, SnapshotError):
+                raise
+            except Exception as error:
+                whose = f"the bot {bot!r}" if bot else f"one of the snapshots {', '.join(sorted({*names}))}"
+                raise PlayError(f"{whose} failed: {cause(error)}") from error
         order = torch.tensor([row for rows in rows_of.values() for row in rows]).argsort()
         return mapped(lambda *columns: torch.cat(columns)[order.to(columns[0].device)], *parts)
 
@@ -169,38 +183,60 @@ class LeaguePool(PoolModule):
 def actions_of(name: str, given: Any, count: int, space: Any, *, normalize: bool) -> Any:
     """Return what a bot gave for N rows as arrays (N, ...), in dicts and tuples where ``space`` has such.
 
-    ``normalize``: make them what modules give, in ranges from -1 to 1. ValueError, which names the bot, for
+    ``normalize``: make them what modules give, in ranges from -1 to 1. PlayError, which names the bot, for
     another number of rows, and for actions outside of ``space``.
     """
     struct = get_base_struct_from_space(space)
-    actions = mapped(_of_space, struct, given)
-    found = {len(part) for part in tree.flatten(actions)}
+    try:
+        actions = mapped(_of_space, struct, given)
+        found = {len(part) for part in tree.flatten(actions)}
+    except Exception:  # whatever comes of anything at all
+        raise PlayError(
+            f"the bot {name!r} returned {shown(given)}; it must return {count} actions of {space}"
+        ) from None
     if found != {count}:
-        raise ValueError(f"the bot {name!r} returned actions for {found} rows; it was asked for {count}")
-    chosen = [mapped(lambda part, row=row: part[row], actions) for row in range(count)]
-    for action in chosen:
+        raise PlayError(f"the bot {name!r} returned actions for {found} rows; it was asked for {count}")
+    for row in range(count):
+        action = mapped(lambda part, row=row: part[row], actions)
         if not space.contains(action):
-            raise ValueError(f"the bot {name!r} returned the action {shown(action)}; it is none of {space}")
-    if normalize:
-        chosen = [normalize_action(action, struct) for action in chosen]
-    return mapped(lambda *parts: np.stack(parts), *chosen)
+            raise PlayError(f"the bot {name!r} returned the action {shown(action)}; it is none of {space}")
+    return mapped(_normalized, struct, actions) if normalize else actions
 
 
 def _of_space(space: Any, given: Any) -> Any:
-    """Return an action as an array; floats of another width are those of the space."""
+    """Return actions as an array; numbers of another width are those of the space, if it has them."""
     found = np.asarray(given)
-    return found.astype(space.dtype) if {found.dtype.kind, space.dtype.kind} == {"f"} else found
+    if {found.dtype.kind, space.dtype.kind} == {"f"}:
+        return found.astype(space.dtype)
+    has_whole = found.dtype.kind in "iu" and space.dtype.kind in "iu"
+    own = found.astype(space.dtype) if has_whole else found
+    return own if (own == found).all() else found
+
+
+def _normalized(space: Any, actions: Any) -> Any:
+    """Return what RLlib's ``unsquash_action`` makes the actions of, whose inverse its own is not quite."""
+    if not isinstance(space, gym.spaces.Box) or not space.is_bounded():
+        return actions
+    if np.issubdtype(space.dtype, np.integer):
+        return actions - space.low
+    width = np.where(space.high > space.low, space.high - space.low, 1)
+    return 2 * (actions - space.low) / width - 1 if space.dtype in (np.float32, np.float64) else actions
 
 
 class ModuleNetwork(FrozenNetwork):
     """An RLModule of the user's as the network of its snapshots."""
 
-    def read(self, rows: Any) -> Tensor:
-        """Return the inputs of the distribution, (N, K)."""
-        return self.module._forward_exploration({Columns.OBS: rows})[Columns.ACTION_DIST_INPUTS]
+    def read(self, rows: Any) -> Any:
+        """Return the inputs of the distribution, (N, K); of a module that draws by itself, (actions,)."""
+        found = self.module._forward_exploration({Columns.OBS: rows})
+        if Columns.ACTIONS in found:
+            return (mapped(torch.as_tensor, found[Columns.ACTIONS]),)
+        return found[Columns.ACTION_DIST_INPUTS]
 
-    def draw(self, logits: Tensor, numbers: Tensor | None) -> Any:
+    def draw(self, logits: Any, numbers: Tensor | None) -> Any:
         """Return actions, which PyTorch draws."""
+        if isinstance(logits, tuple):
+            return logits[0]
         return self.module.get_exploration_action_dist_cls().from_logits(logits).sample()
 
 

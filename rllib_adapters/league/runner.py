@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
@@ -18,7 +19,8 @@ from ray.rllib.utils.metrics import (
     NUM_MODULE_STEPS_SAMPLED_LIFETIME,
 )
 
-from rllib_adapters.league.pool import PoolModule
+from rllib_adapters.league.pool import PlayError, PoolModule
+from territorial.league.store import SnapshotError
 
 MOST = 2_000
 """Outcomes that a runner or an environment keeps; older ones are dropped, where they are not read."""
@@ -36,6 +38,25 @@ class LeagueEnvRunner(MultiAgentEnvRunner):
 
     env: Any = None
     _is_half = False
+
+    def __init__(self, **kwargs: Any) -> None:
+        self.failures: list[Exception] = []
+        """What players failed with since the algorithm has asked."""
+        super().__init__(**kwargs)
+
+    def apply(self, func: Any, *args: Any, **kwargs: Any) -> Any:
+        """Return what ``func`` makes of this runner; overrides ``FaultAwareApply.apply``.
+
+        RLlib ends the process where it fails, and plays on in another without a word. An error of a player,
+        which would fail there as well, is kept for the algorithm instead.
+        """
+        try:
+            return func(self, *args, **kwargs)
+        except (PlayError, SnapshotError) as error:
+            self.failures.append(error)
+            raise
+        except Exception as error:
+            return super().apply(partial(_fail, error))
 
     def sample(self, *, force_reset: bool = False, **asked: Any) -> list[MultiAgentEpisode]:
         """Return the episodes of a sample, of new games if the last one did not come to its end."""
@@ -77,6 +98,11 @@ class LeagueEnvRunner(MultiAgentEnvRunner):
 
     # ---- the league -------------------------------------------------------------------------------
 
+    def hand_over(self) -> list[Any]:
+        """Return what players failed with, and how games ended, since the last call, and forget both."""
+        failures, self.failures = self.failures, []
+        return [*failures, *self.take_outcomes()]
+
     def set_league(self, table: Any) -> None:
         """Let ``table`` draw the players from the next game on; release snapshots that it does not draw."""
         self.config.set_table(table)
@@ -92,10 +118,15 @@ class LeagueEnvRunner(MultiAgentEnvRunner):
     def begin_new(self) -> None:
         """Begin with new games; those of before, and how they ended, are forgotten."""
         self.take_outcomes()
+        self.failures.clear()
         self._needs_initial_reset = True
         for pool in self.pools().values():
             # A snapshot that is open may be replaced by another one of its name before it acts again.
             pool.opponents.close()
+
+
+def _fail(error: Exception, _runner: Any) -> None:
+    raise error
 
 
 def drop_untrained(config: Any, episodes: list[Any]) -> list[Any]:

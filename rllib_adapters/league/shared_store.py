@@ -20,8 +20,8 @@ CACHE = Path(tempfile.gettempdir()) / "territorial-snapshots"
 """Where machines keep what they have fetched, by default."""
 
 
+# By name and job, handles of the actors that this process knows: who starts one has to keep the first.
 _senders: dict[tuple[str, str], Any] = {}
-"""By name and job, handles of the actors that this process knows: who starts one has to keep the first."""
 
 
 class SharedStore(SnapshotStore):

@@ -10,6 +10,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +103,9 @@ def _read(folder: Path, given: str, name: str) -> tuple[Any, Mapping[str, Any]]:
             raise ValueError(f"it lacks the weights {', '.join(missing)}")
         played = pickle.loads(state.read_bytes()).get(GAMES, {})
     except Exception as error:  # whatever the code of pickles raises
-        writer = json.loads((modules / name / "metadata.json").read_text()).get("ray_version")
+        writer = "an unknown release"
+        with suppress(OSError, ValueError, AttributeError):
+            writer = json.loads((modules / name / "metadata.json").read_text()).get("ray_version")
         raise ValueError(
             f"{given} cannot be read here; Ray {writer} wrote it: {type(error).__name__}: {error}"
         ) from error

@@ -122,7 +122,7 @@ def _plan(parsed: argparse.Namespace) -> int:
     for name in ("cores", "memory"):
         if getattr(parsed, name) is None:
             raise UsageError(
-                f"argument --{name}: it is needed with --cores, --memory, --preset and --measure"
+                f"argument --{name}: it is needed where --cores, --memory, --preset or --measure is given"
             )
     for name in ("config", "form", "budget", *NAMED):
         if getattr(parsed, name) is not None:

@@ -3,7 +3,7 @@
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from difflib import get_close_matches
 from functools import wraps
 from inspect import signature
@@ -133,7 +133,7 @@ def checked_list(name: str, value: Any, kind: type = object, *, most: int | None
 
     ValueError for more than ``most`` entries.
     """
-    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+    if isinstance(value, (str, bytes, Mapping, Set)) or not isinstance(value, Iterable):
         raise TypeError(f"{name} is {shown(value)}; it must be a list")
     entries = tuple(value)
     if most is not None and len(entries) > most:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from territorial.config.validation import shown
+from territorial.config.validation import check_type, shown
 from territorial.league import Manifest, MismatchError, SnapshotStore, Weights
 
 MAX_OPEN = 128
@@ -79,7 +79,8 @@ class FrozenNetwork:
     def logits(self, acting: Sequence[Acting], rows: Any) -> Tensor:
         """Return the logits of rows, which lie in the order of the snapshots that act for them."""
         parts = zip(acting, portions_of(self, rows, [one.rows for one in acting]), strict=True)
-        return torch.cat([self.run(one.snapshot.weights, part) for one, part in parts])
+        found = [self.run(one.snapshot.weights, part) for one, part in parts]
+        return mapped(lambda *logits: torch.cat(logits), *found)
 
     def check(self, name: str, manifest: Manifest, weights: Mapping[str, Tensor]) -> None:
         """Raise MismatchError unless the weights of the snapshot ``name`` are those of this network."""
@@ -201,10 +202,13 @@ class FrozenPolicies:
         key = name, device
         if key not in self._open:
             network = self.build(name, self.store.manifest(name))
-            saved = self.store.load(name, verify=name not in self._verified)
-            self._verified.add(name)
+            is_new = name not in self._verified
+            saved = self.store.load(name, verify=is_new)
             tensors = _tensors(saved)
             network.check(name, saved.manifest, tensors)
+            if is_new and not all(tensor.isfinite().all() for tensor in tensors.values()):
+                raise MismatchError(f"snapshot {name!r} has weights that are not finite")
+            self._verified.add(name)
             self._open[key] = Snapshot(network, {one: tensor.to(device) for one, tensor in tensors.items()})
             if len(self._open) > self._room:
                 self._open.popitem(last=False)
@@ -234,10 +238,12 @@ def mapped(function: Callable[..., Any], *trees: Any) -> Any:
 
 
 def device_of(rows: Any) -> torch.device:
-    """Return the device of a tree of tensors."""
-    while not isinstance(rows, Tensor):
+    """Return the device of a tree of tensors; TypeError for a leaf that is none."""
+    while isinstance(rows, (Mapping, tuple, list)):
         rows = next(iter(rows.values() if isinstance(rows, Mapping) else rows))
-    return rows.device
+    check_type("what is seen", rows, Tensor, "made of tensors")
+    device: torch.device = rows.device
+    return device
 
 
 @contextmanager

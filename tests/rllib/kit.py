@@ -1,5 +1,6 @@
 """Environments, modules and bots of leagues that are not of this game."""
 
+from collections import Counter
 from typing import Any, ClassVar
 
 import gymnasium as gym
@@ -74,6 +75,13 @@ class Wide(Net):
     """Another architecture."""
 
 
+class Decides(Net):
+    """Chooses its actions itself: whether the first number that it sees is above 0."""
+
+    def _forward_exploration(self, batch: Any, **_: Any) -> Any:
+        return {Columns.ACTIONS: (batch[Columns.OBS][:, 0] > 0).long()}
+
+
 class Convolution(Net):
     """A small network over a picture, with statistics that are no parameters."""
 
@@ -137,6 +145,30 @@ class Late(Unlike):
         self.agents = [*self.possible_agents, "late"]
         self.observation_spaces["late"], self.action_spaces["late"] = self.SPACES["a"]
         return {**seen, "late": seen["a"]}, rewards, *ends
+
+
+class Turns(Unlike):
+    """One sees something at a time, and the others only when it is their turn; all are rewarded, and told."""
+
+    GAMES: ClassVar[list[Any]] = []
+
+    def reset(self, **options: Any) -> Any:
+        self.game: Any = Counter()
+        self.GAMES.append(self.game)
+        return {"a": super().reset(**options)[0]["a"]}, {}
+
+    def step(self, actions: Any) -> Any:
+        seen, rewards, *ends, _ = super().step(actions)
+        self.game.update({**rewards, "steps": 1})
+        mover = self.possible_agents[self.steps % 3]
+        return {mover: seen[mover]}, rewards, *ends, {mover: {"steps": self.steps}}
+
+
+class Plays(Bot):
+    """Plays what a function says."""
+
+    def __init__(self, act: Any) -> None:
+        self.act = act
 
 
 class Spaceless(Unlike):
@@ -226,8 +258,8 @@ def side_of(agent: str) -> str:
 
 def register() -> None:
     """Let RLlib know the environments by their names."""
-    made = {"unlike": Unlike, "late": Late, "spaceless": Spaceless, "four": Four, "battle": battle}
-    made |= {"archers": archers, "pistons": pistons, "spiel": spiel}
+    made = {"unlike": Unlike, "late": Late, "spaceless": Spaceless, "turns": Turns, "four": Four}
+    made |= {"battle": battle, "archers": archers, "pistons": pistons, "spiel": spiel}
     for name, make in made.items():
         register_env(name, lambda _, make=make: make())
 
@@ -299,6 +331,6 @@ def rules_of(env: str, **changes: Any) -> LeagueConfig:
     return LeagueConfig(env=env, **{**LEAGUES[env][0], **changes})
 
 
+# RLlib's own modules, whose spaces are Box alone.
 DEFAULTS = {"PPO": DefaultPPOTorchRLModule, "APPO": DefaultAPPOTorchRLModule}
-"""RLlib's own modules, whose spaces are Box alone."""
 SQUARE = gym.spaces.Box(-1, 1, (8, 8, 3))

@@ -139,8 +139,8 @@ MODULES = {"main": (PairModule, {"size": "small"}), "scout": FeatureModule, "riv
 SNAPSHOTS = {"on-pairs": "main", "on-features": "scout", "on-boards": "rival"}
 FROZEN = dict.fromkeys((f"snapshot:{name}" for name in SNAPSHOTS), 1)
 FORMS_TABLE = LineUpDistribution([*(Group(1, {f"trainable:{name}": 1}) for name in FORMS), Group(3, FROZEN)])
+# Every game is one learner's; the other two act in it.
 OWN_GAMES = LineUpMixture([replace(FORMS_TABLE, learns=name) for name in FORMS])
-"""Every game is one learner's; the other two act in it."""
 FORMS_ENV = {"config": GAME, "league": FORMS_TABLE, "obs": FORMS, "frames": 1}
 
 
@@ -157,8 +157,8 @@ def fill_forms(path, _=None):
 # ---- four who learn: two of each of two architectures, with two observation modes --------------------
 
 LEARNERS = ("main", "rival", "scout", "probe")
+# Which seats of ``MIXTURE`` each may get.
 FOUR_SEATS = {"main": {0}, "rival": {1}, "scout": {2, 3}, "probe": {2, 3}}
-"""Which seats of ``MIXTURE`` each may get."""
 
 MIXTURE = LineUpDistribution(
     [

@@ -93,8 +93,8 @@ def wait_for(condition, process):
         time.sleep(0.002)
 
 
+# Ray gives up on its own processes after half a minute, which is too soon on a busy machine.
 ATTEMPTS = 10
-"""Ray gives up on its own processes after half a minute, which is too soon on a busy machine."""
 
 
 def start_ray(num_cpus=6):

@@ -23,11 +23,11 @@ from tests.rllib.support import CONFIG, SmallModule, env_config
 from tests.rllib.test_league import small_league
 from tests.rllib.test_restores import sample_and_report
 
+# Entries of the environment, and options of ``configure_league``.
 ENVS = {
     "boards": ({"frames": 2}, {"module": SmallModule}),
     "pairs": ({"obs": "pairs", "action_format": "pairs_multi_discrete"}, {"size": "small"}),
 }
-"""Entries of the environment, and options of ``configure_league``."""
 
 
 def build(store, runner, kind, num_env_runners=0, **training):

@@ -13,23 +13,26 @@ import numpy as np
 import pytest
 import torch
 import tree
+from gymnasium import spaces
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.bc import BCConfig
 from ray.rllib.algorithms.dqn import DQNConfig
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.algorithms.sac import SACConfig
 from ray.rllib.connectors.connector_v2 import ConnectorV2
-from ray.rllib.connectors.env_to_module import MeanStdFilter
+from ray.rllib.connectors.env_to_module import FlattenObservations, MeanStdFilter
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.rl_module import RLModule, RLModuleSpec
+from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
 from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
+from ray.rllib.utils.spaces.space_utils import unsquash_action
 
-from rllib_adapters import Bot, add_league, predict_memory
-from rllib_adapters.league.callback import league_in
+from rllib_adapters import add_league, predict_memory
+from rllib_adapters.league.callback import LEAGUE_FILE, league_in
 from rllib_adapters.league.control import freeze, of_spaces
 from rllib_adapters.league.line_up import PLAYERS
 from rllib_adapters.league.memory import sizes_of
-from rllib_adapters.league.pool import ModuleNetworks
+from rllib_adapters.league.pool import ModuleNetworks, PlayError, actions_of, build_module
 from territorial.league import (
     DamagedSnapshotError,
     League,
@@ -61,7 +64,7 @@ def made(env, store, algorithm="PPO", runners=0, rules=None, **changes):
     kit.register()
     league, given = League(rules or kit.rules_of(env), rated=False), {**kit.LEAGUES[env][1], **changes}
     config = given.pop("config", None) or kit.config_of(env, algorithm, runners)
-    return add_league(config, league, store, **given)
+    return add_league(config, league, given.pop("store", store), **given)
 
 
 @pytest.mark.parametrize(
@@ -192,6 +195,26 @@ def test_the_players_that_were_drawn_act_and_outcomes_are_those_of_the_boards(
                 assert column == legal[columns[players[agent]]]
 
 
+@pytest.mark.parametrize("steps", [1, 5, 40])
+def test_returns_and_infos_are_those_of_the_environment(steps, ends, tmp_path):
+    found = []
+    config = made("unlike", tmp_path, config=kit.config_of("turns"), outcome=found.append)
+    runner = ends(config.build_algo()).env_runner
+    kit.Turns.GAMES.clear()
+    for _ in range(160 // steps):
+        runner.sample(num_timesteps=steps)
+    games = [dict(game) for game in kit.Turns.GAMES if game["steps"] == 12]
+    assert [{**ended.returns, "steps": ended.length} for ended in found] == games[: len(found)]
+    assert len(found) > 8
+    for ended in found:
+        assert {agent: info["steps"] for agent, info in ended.infos.items()} == {"a": 12, "b": 10, "c": 11}
+
+
+def test_seats_are_in_the_order_of_their_numbers(tmp_path):
+    config = made("unlike", tmp_path, seat_of={"a": 10, "b": 9, "c": 2})
+    assert config.seating.seats == (("c",), ("b",), ("a",))
+
+
 class Marked(ConnectorV2):
     """Adds a column that follows from what an agent sees, as connectors of a user's may."""
 
@@ -256,7 +279,6 @@ def test_a_snapshot_acts_as_its_module_did(module, tmp_path):
     is_own = issubclass(module, kit.Net)
     seen, acts = kit.SQUARE if is_own else kit.Unlike.SPACES["b"][0], kit.Unlike.SPACES["a"][1]
     from rllib_adapters.league.kit import _architectures, _spec
-    from rllib_adapters.league.pool import build_module
 
     config = made("unlike", tmp_path)
     spec = _spec(config, "main", module, {})
@@ -286,6 +308,26 @@ def test_a_snapshot_acts_as_its_module_did(module, tmp_path):
     assert players.act(["main-0", "main-2", "main-1"] * 2, rows).shape == (6,)
 
 
+def test_a_module_that_chooses_actions_itself_does_so_as_a_snapshot(tmp_path):
+    seen, acts = kit.Unlike.SPACES["b"][0], spaces.Discrete(2)
+    store, spec = SnapshotStore(tmp_path), RLModuleSpec(module_class=kit.Decides, model_config={})
+    weights = {name: part.numpy() for name, part in build_module(spec, seen, acts).state_dict().items()}
+    store.add("own", weights, Manifest(architecture="Decides", **of_spaces(seen, acts)))
+    players = FrozenPolicies(store, ModuleNetworks({"Decides": spec}, of_spaces(seen, acts), seen, acts))
+    rows = torch.tensor([[-1.0, 1, 1], [1, -1, 1], [0.5, 1, -1]])
+    assert players.act(["own"] * 3, rows).tolist() == [0, 1, 1]
+    with pytest.raises(TypeError, match="what is seen is 'a'; it must be made of tensors"):
+        players.act(["own"], ("a",))
+
+
+def test_modules_read_what_connectors_make_of_observations(ends, tmp_path):
+    config = kit.config_of("unlike", env_to_module_connector=lambda *_: FlattenObservations(multi_agent=True))
+    modules = {"first": kit.DEFAULTS["PPO"], "second": kit.Net, "third": kit.Net}  # "first" sees a Dict
+    made_config = made("unlike", tmp_path, config=config, modules=modules)
+    assert predict_memory(made_config)[0].peak > 0
+    assert ends(made_config.build_algo()).train()["league"]["frozen"]
+
+
 def test_a_process_of_another_environment_loads_neither_the_engine_nor_numba():
     parts = ("bots", "decode", "engine", "envs", "game", "jit", "maps", "observation")
     names = ("numba", "llvmlite", *(f"territorial.{part}" for part in parts))
@@ -298,20 +340,6 @@ def test_a_process_of_another_environment_loads_neither_the_engine_nor_numba():
 
 
 # ---- bad input -------------------------------------------------------------------------------------------
-
-
-class Short(Bot):
-    """Answers five rows."""
-
-    def act(self, seen, random):
-        return np.zeros(5, int)
-
-
-class Outside(Bot):
-    """Plays a column that is not there."""
-
-    def act(self, seen, random):
-        return np.full(len(seen["action_mask"]), 7)
 
 
 class Stateful(kit.Net):
@@ -334,7 +362,15 @@ BAD = {
         "num_players of the league is 2; the environment has 3 seats",
     ),
     "one seat": ("unlike", {"seat_of": lambda agent: "all"}, "the environment has 1 seat"),
-    "no seat": ("unlike", {"seat_of": {"a": 0, "b": 1}}, "seat_of gives no seat to agent 'c'"),
+    "no seat": ("unlike", {"seat_of": {"a": 0, "b": 1}}, "seat_of gives agent 'c' the seat None; it must be"),
+    "a list as seat": (
+        "unlike",
+        {"seat_of": lambda agent: [agent]},
+        "agent 'a' the seat \\['a'\\]; it must be",
+    ),
+    "store": ("unlike", {"store": None}, "store is None; it must be a folder, or its SnapshotStore"),
+    "seats": ("unlike", {"seat_of": "a"}, "seat_of is 'a'; it must be a function or a dict"),
+    "outcome": ("unlike", {"outcome": "x"}, "outcome is 'x'; it must be a function"),
     "unlike agents": (
         "unlike",
         {"seat_of": {"a": 0, "b": 1, "c": 1}, "rules": two(), "modules": {"main": kit.Net}},
@@ -350,6 +386,22 @@ BAD = {
         "unlike",
         {"modules": dict.fromkeys(kit.NAMES, dict)},
         "'first' is <class 'dict'>; it must be a subclass of TorchRLModule",
+    ),
+    "no values": (
+        "unlike",
+        {"modules": dict.fromkeys(kit.NAMES, TorchRLModule)},
+        "'first' is <class .*; it must be a subclass of ValueFunctionAPI",
+    ),
+    "one class": ("unlike", {"modules": kit.Net}, "modules is <class .*; it must be a dict of classes"),
+    "half a pair": (
+        "unlike",
+        {"modules": dict.fromkeys(kit.NAMES, (kit.Net, None))},
+        "modules\\['first'\\] is \\(<class .*; it must be a class, or a pair of it and a model_config",
+    ),
+    "a number that JSON lacks": (
+        "unlike",
+        {"modules": dict.fromkeys(kit.NAMES, (kit.Net, {"rate": np.inf}))},
+        "model_config of 'first' cannot be stored",
     ),
     "recurrent": (
         "unlike",
@@ -372,6 +424,12 @@ BAD = {
         {"bots": {"left": kit.Column(0), "right": print}},
         "bots\\['right'\\] is .*; it must be an object of a Bot class",
     ),
+    "locked bot": (
+        "four",
+        {"bots": dict.fromkeys(("left", "right"), kit.Plays(Event()))},
+        "bots\\['.*'\\] cannot be pickled, for other processes",
+    ),
+    "list of bots": ("four", {"bots": [kit.Column(0)]}, "bots is .*; it must be a dict of objects by name"),
     "this game": (
         "unlike",
         {"rules": LeagueConfig(**{**kit.LEAGUES["unlike"][0], "env": "territorial"})},
@@ -421,6 +479,16 @@ BAD = {
         {"config": kit.config_of("unlike").multi_agent(policy_mapping_fn=print)},
         "policy_mapping_fn is .*; it must be unset",
     ),
+    "policies to train": (
+        "unlike",
+        {"config": kit.config_of("unlike").multi_agent(policies_to_train=["first"])},
+        "policies_to_train is .*; it must be unset",
+    ),
+    "environment": (
+        "unlike",
+        {"config": kit.config_of("nobody")},
+        "env is 'nobody'; it must be a registered",
+    ),
     "specs": (
         "unlike",
         {"config": kit.config_of("unlike").rl_module(rl_module_spec=RLModuleSpec(module_class=kit.Net))},
@@ -458,7 +526,12 @@ BAD = {
     "connectors": (
         "unlike",
         {"config": kit.config_of("unlike", add_default_connectors_to_env_to_module_pipeline=False)},
-        "pipeline is False; it must be True",
+        "env_to_module_pipeline is False; it must be True",
+    ),
+    "connectors of actions": (
+        "unlike",
+        {"config": kit.config_of("unlike", add_default_connectors_to_module_to_env_pipeline=False)},
+        "module_to_env_pipeline is False; it must be True",
     ),
 }
 
@@ -469,10 +542,12 @@ def test_what_cannot_be_is_refused(env, changes, message, tmp_path):
         made(env, tmp_path, **changes).build_algo()
 
 
-def test_agents_that_come_late_are_named(ends, tmp_path):
-    algorithm = ends(made("unlike", tmp_path, config=kit.config_of("late")).build_algo())
+@pytest.mark.parametrize(("algorithm", "runners"), [("PPO", 0), ("PPO", 1), ("APPO", 1)])
+def test_agents_that_come_late_are_named(algorithm, runners, ends, tmp_path):
+    late = kit.config_of("late", algorithm, runners)
+    config = made("unlike", tmp_path, config=late, modules=dict.fromkeys(kit.NAMES, kit.Net))
     with pytest.raises(ValueError, match=r"agent 'late' has no seat; the agents .* are a, b, c"):
-        algorithm.env_runner.sample(num_timesteps=8)
+        ends(config.build_algo()).train()
 
 
 def broken(ended):
@@ -488,8 +563,10 @@ def broken(ended):
         (lambda ended: [1, np.nan, 2], "is nan; it must be a finite number"),
         (lambda ended: ["won", "lost", "lost"], "TypeError: what outcome returns for a seat is 'won'"),
         (broken, "KeyError: 'nobody'"),
+        (lambda ended: {0: 3, 1: 2, 2: 1}, "TypeError: what outcome returns is {0: 3.*; it must be a list"),
+        (lambda ended: 1.0, "TypeError: what outcome returns is 1.0; it must be a list"),
     ],
-    ids=["length", "nan", "text", "error"],
+    ids=["length", "nan", "text", "error", "dict", "number"],
 )
 def test_outcomes_that_cannot_be_are_errors_of_the_iteration(outcome, message, runners, ends, tmp_path):
     algorithm = ends(made("unlike", tmp_path, runners=runners, outcome=outcome).build_algo())
@@ -498,24 +575,50 @@ def test_outcomes_that_cannot_be_are_errors_of_the_iteration(outcome, message, r
 
 
 @pytest.mark.parametrize(
-    ("bot", "message"), [(Short(), "returned actions for"), (Outside(), "none of Discrete")]
+    ("act", "runners", "message"),
+    [
+        (lambda *_: np.zeros(5, int), 0, r"the bot 'left' returned actions for \{5\} rows"),
+        (lambda seen, _: np.full(len(seen["action_mask"]), 7), 0, "the action .*; it is none of Discrete"),
+        (lambda *_: None, 0, "the bot 'left' returned None; it must return [12] actions of Discrete"),
+        (lambda *_: 1 / 0, 0, "the bot 'left' failed: ZeroDivisionError: division by zero"),
+        (lambda *_: 1 / 0, 1, "the bot 'left' failed: ZeroDivisionError: division by zero"),
+    ],
 )
-def test_bots_that_fail_are_named(bot, message, ends, tmp_path):
-    rules = kit.rules_of(
-        "four",
-        learners=(Learner(name="main", opponents=(Opponents(seats=1, among=("bots",)),)),),
-        shuffle=False,
-    )
-    config = made("four", tmp_path, rules=rules, modules={"main": kit.Net}, bots={"left": bot, "right": bot})
-    algorithm = ends(config.build_algo())
+def test_bots_that_fail_are_named(act, runners, message, ends, tmp_path):
+    learners = (Learner(name="main", opponents=(Opponents(seats=1, among=("bots",)),)),)
+    rules = kit.rules_of("four", learners=learners, shuffle=False, bots=("left",))
+    more = {"modules": {"main": kit.Net}, "bots": {"left": kit.Plays(act)}}
+    algorithm = ends(made("four", tmp_path, rules=rules, runners=runners, **more).build_algo())
     with pytest.raises(ValueError, match=message):
-        algorithm.env_runner.sample(num_timesteps=8)
+        algorithm.train()
 
 
-def changed(store, **changes):
-    """Give a snapshot another manifest."""
+@pytest.mark.parametrize(
+    ("space", "action"),
+    [
+        (spaces.Box(-2, 6, (2,)), np.array([0.5, -1.5])),
+        (spaces.Box(-np.inf, np.inf, (2,)), np.array([0.5, 70])),
+        (spaces.Box(np.array([0, 3], "f4"), np.array([np.inf, 3], "f4")), np.array([5.0, 3])),
+        (spaces.Box(np.array([0, 3], "f4"), np.array([1, 3], "f4")), np.array([0.5, 3])),
+        (spaces.Box(5, 10, (2,), np.int32), np.array([7, 10])),
+        (spaces.Box(0, 255, (2,), np.uint8), np.array([0, 255])),
+        (spaces.MultiBinary(2), np.array([0, 1])),
+    ],
+)
+def test_the_actions_of_bots_come_to_the_environment_as_they_are(space, action):
+    found = actions_of("left", np.stack([action] * 3), 3, space, normalize=True)
+    for row in found:
+        np.testing.assert_allclose(unsquash_action(row, space), action, rtol=1e-6)
+    if space.dtype == np.uint8:
+        with pytest.raises(PlayError, match=r"256.*; it is none of Box"):
+            actions_of("left", [action + 1], 1, space, normalize=True)
+
+
+def changed(store, factor=1, **changes):
+    """Give a snapshot another manifest, or other weights."""
     saved = store.load("first-0")
-    store.add("first-0", dict(saved), replace(saved.manifest, **changes), replace=True)
+    weights = {name: factor * part for name, part in saved.items()}
+    store.add("first-0", weights, replace(saved.manifest, **changes), replace=True)
 
 
 def truncated(store):
@@ -535,8 +638,9 @@ def truncated(store):
         (partial(changed, architecture="Other"), MismatchError, "'first-0' is of the module 'Other'"),
         (partial(changed, metadata={"run": "x"}), FileExistsError, "'first-0' of another run is in"),
         (partial(changed, settings={"width": 9}), MismatchError, "'first-0' of 'Net': .*size mismatch"),
+        (partial(changed, factor=np.nan), MismatchError, "'first-0' has weights that are not finite"),
     ],
-    ids=["missing", "damaged", "spaces", "class", "run", "shapes"],
+    ids=["missing", "damaged", "spaces", "class", "run", "shapes", "nan"],
 )
 def test_a_run_does_not_go_on_with_snapshots_that_are_not_its_own(change, error, message, ends, tmp_path):
     trained = made("unlike", tmp_path / "store").build_algo()
@@ -552,10 +656,13 @@ def test_a_run_does_not_go_on_with_snapshots_that_are_not_its_own(change, error,
         go_on()
 
 
-def test_a_run_takes_no_store_of_another_one(ends, tmp_path):
+def test_a_run_takes_no_store_of_another_one(tmp_path):
     made("unlike", tmp_path / "store").build_algo().stop()
-    with pytest.raises(FileExistsError, match=r"'first-0' of another run is in .*; each run needs its own"):
-        ends(made("unlike", tmp_path / "store").build_algo())
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / LEAGUE_FILE).touch()
+    for folder, what in (("store", "snapshot 'first-0'"), ("other", "league")):
+        with pytest.raises(FileExistsError, match=f"the {what} of another run is in .*; each run needs its"):
+            made("unlike", tmp_path / folder).build_algo()
 
 
 def test_weights_that_are_not_finite_are_not_frozen(ends, tmp_path):
