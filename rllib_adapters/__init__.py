@@ -45,6 +45,7 @@ __all__ = [
     "team_groups",
 ]
 
+# The modules of the public names.
 _HOMES = {
     "BoardModule": "rllib_adapters.modules.board",
     "Bot": "rllib_adapters.league.pool",
@@ -64,6 +65,5 @@ _HOMES = {
     "set_league": "rllib_adapters.league.control",
     "team_groups": "rllib_adapters.envs.single",
 }
-"""The modules of the public names."""
 
 __getattr__, __dir__ = lazily(__name__, __all__, _HOMES)

@@ -59,6 +59,7 @@ __all__ = [
 PUBLIC_PACKAGES = ("bots", "decode", "league", "maps", "render", "replay")
 """Packages that are public, as attributes as well; the docs use them."""
 
+# The modules of the public names.
 _HOMES = {
     "Evaluation": "territorial.evaluation.evaluate",
     "GameConfig": "territorial.config",
@@ -83,6 +84,5 @@ _HOMES = {
     "parallel_env": "territorial.envs.pettingzoo",
     "what_if": "territorial.evaluation.what_if",
 }
-"""The modules of the public names."""
 
 __getattr__, __dir__ = lazily(__name__, __all__, _HOMES, PUBLIC_PACKAGES)

@@ -51,8 +51,8 @@ TAKE_OPTIONS = {
     territorial.make_vec: [EnvOptions, GameConfig],
     territorial.SeatEnv: [EnvOptions, GameConfig],
 }
+# Fields of GameConfig that take more types than they have.
 LENIENT = {"cadence_land", "rewards", "teams"}
-"""Fields of GameConfig that take more types than they have."""
 
 
 @pytest.mark.parametrize("name", WITH_ARGUMENTS)

@@ -43,6 +43,7 @@ def step_of_parallel():
     return lambda: env.step(actions)
 
 
+# What makes a step; how many calls of Python it may take, and how many bytes it may allocate at a time.
 STEPS = {
     "engine": (step_of_engine, 8, 2_000),
     "zero_copy": (lambda: step_of_vec(zero_copy=True), 60, 60_000),
@@ -50,7 +51,6 @@ STEPS = {
     "features": (lambda: step_of_vec(obs="features"), 80, 2_400_000),
     "parallel": (step_of_parallel, 140, 200_000),
 }
-"""What makes a step; how many calls of Python it may take, and how many bytes it may allocate at a time."""
 
 
 @pytest.fixture(params=STEPS)

@@ -24,8 +24,8 @@ from tests.twin import rng as slow_rng
 
 CONFIG = GameConfig(launch_tax=37, layer_cost=3, layer_growth_divisor=8, need_divisor=4)
 LARGE = st.integers(0, 2**40)
+# Troops, fraction, cells of the front, pool.
 LAUNCHES = st.tuples(st.integers(1, 2**40), st.integers(1, 1024), st.integers(0, 2**20), LARGE)
-"""Troops, fraction, cells of the front, pool."""
 WORDS, COUNTS = st.integers(0, 2**64 - 1), st.integers(0, 2**63 - 1)
 
 

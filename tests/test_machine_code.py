@@ -43,8 +43,8 @@ FOUND = Library()
 PLAYS = JIT_ENABLED and FOUND.kernel(step.step_games.py_func) is not None
 WHY_NOT = FOUND.why_not or "NUMBA_DISABLE_JIT=1, or the machine code is of other sources: make it anew"
 needs_the_library = pytest.mark.skipif(not PLAYS, reason=WHY_NOT)
+# What stands in the place of numba where it must not be imported, by this process or another.
 NO_NUMBA = "import os; os._exit(77)\n"
-"""What stands in the place of numba where it must not be imported, by this process or another."""
 
 
 @pytest.fixture

@@ -20,8 +20,9 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 PAGES = [page for page in PAGES if page.exists()]  # without a checkout some are not there
+# Pages that train with RLlib, which `make verify` runs.
 LONG = {"rllib.md", "rllib_leagues.md", "rllib_options.md", "learning.md", "your_environment.md"}
-"""Pages that train with RLlib, which `make verify` runs."""
+# A module of each extra and package that blocks need, which is there where that is installed.
 EXTRAS = {
     "territorial-env[torch]": "torch",
     "territorial-env[rllib]": "ray",
@@ -30,9 +31,8 @@ EXTRAS = {
     "minari": "minari",
     "pygame-ce": "pygame",
 }
-"""A module of each extra and package that blocks need, which is there where that is installed."""
+# The first line of a block that does not run by itself, or not with what the core needs alone.
 MARK = re.compile(r"(?:# (continues the blocks above)?(?:; )?(?:needs (.*))?\n)?")
-"""The first line of a block that does not run by itself, or not with what the core needs alone."""
 COMMENT = re.compile(r"\s{3,}|\s+#")
 
 
@@ -135,6 +135,7 @@ def test_programs_and_targets_exist(page):
 # ---- notebooks ---------------------------------------------------------------------------------------
 
 
+# The notebooks, and what each needs beside the core.
 NEEDED = {
     "beat_turtle": (),
     "from_game_to_planes": (),
@@ -143,7 +144,6 @@ NEEDED = {
     "replays_as_data": ("matplotlib",),
     "tour": ("sb3_contrib",),
 }
-"""The notebooks, and what each needs beside the core."""
 
 
 def outputs(name, kind):

@@ -37,10 +37,10 @@ from territorial.replay import Recorder
 from tests.episodes import advance, after_steps
 from tests.play.sessions import wait_for
 
+# Turns, a hundredth of a second or so, that a thread stays awake after a call.
 AWAKE = 10**6 if JIT_ENABLED else 0
-"""Turns, a hundredth of a second or so, that a thread stays awake after a call."""
+# Against hanging: nothing takes so long, however busy the machine is.
 SECONDS = 300
-"""Against hanging: nothing takes so long, however busy the machine is."""
 
 
 @kernel

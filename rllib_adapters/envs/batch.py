@@ -304,8 +304,8 @@ class TerritorialBatchEnv(WritableArrays, VectorMultiAgentEnv):
 # ---- seats of the engine ---------------------------------------------------------------------------------
 
 
+# The networks of this process, by file, content and interval: all its environments share them.
 _open: WeakValueDictionary[tuple[str, str, int], Network] = WeakValueDictionary()
-"""The networks of this process, by file, content and interval: all its environments share them."""
 
 
 class BotRegistry:

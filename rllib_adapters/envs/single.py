@@ -83,8 +83,8 @@ class TerritorialMultiAgentEnv(WritableArrays, MultiAgentEnv):
         self.possible_agents: list[str] = list(self._seats)
         self.agents: list[str] = []
         self._forms = {agent: self.options.form_of(module_of(agent)) for agent in self.possible_agents}
+        # What infos of the agents of a game say throughout it.
         self._infos: dict[str, Info] = {}
-        """What infos of the agents of a game say throughout it."""
         self.observation_spaces, self.action_spaces = self._view.observation_spaces, self._view.action_spaces
         super().__init__()
 

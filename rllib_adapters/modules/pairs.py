@@ -137,8 +137,8 @@ def _settings_of(model_config: Mapping[str, Any]) -> dict[str, Any]:
 # ---- networks of snapshots for the engine ----------------------------------------------------------------
 
 
+# The states on which scales are measured and choices compared, of the games that are played.
 _rows = lru_cache(maxsize=1)(rows_of_config)
-"""The states on which scales are measured and choices compared, of the games that are played."""
 
 
 def network_of(module: type[PairModule], policy: Any, options: EnvConfig) -> NetworkFile | str:

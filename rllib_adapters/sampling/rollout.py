@@ -177,8 +177,8 @@ class Rollout:
         self._since = time.perf_counter()
         self._first = 0  # the first step that is remembered
         self._rewards: list[npt.NDArray[np.float32]] = []
+        # Of the modules; step t is moment t.
         self._outputs = {name: RowLog() for name in self._env.names}
-        """Of the modules; step t is moment t."""
         self._weights: list[int] = []
         self._returns = np.zeros(self._env.who.shape)
 

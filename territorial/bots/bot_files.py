@@ -90,8 +90,8 @@ def _read(name: str) -> Style | Network:
 STYLE = "style:"
 """What a text begins with that names the file of a style: ``style:mine.json``."""
 
+# What writes the files, by what the texts that name them begin with.
 _WRITERS = {STYLE: "Style.save", NETWORK: "PairPolicy.export"}
-"""What writes the files, by what the texts that name them begin with."""
 
 FILES = tuple(_WRITERS)
 """What texts begin with that name the file of a bot."""

@@ -25,8 +25,8 @@ from territorial.config.validation import whole_number
 
 NETWORK = "net:"
 """What a text begins with that names the file of a network."""
+# Of its digest, how many a network's name has.
 _DIGITS = 8
-"""Of its digest, how many a network's name has."""
 _NAMED = re.compile(
     rf"(?P<path>.+)@(?P<digest>[0-9a-f]{{{_DIGITS}}})"
     r"(?:,t=(?P<temperature>[0-9]{1,3}(?:\.[0-9]{1,9})?))?(?:,every=(?P<interval>[0-9]{1,8}))?",

@@ -209,8 +209,8 @@ class Program(PythonBot):
         self.file = os.path.abspath(self.path)
         """The file, from the root."""
         self._process: ProgramProcess | None = None
+        # Those that the running program has had a line on; it knows them by their number.
         self._configs: list[GameConfig] = []
-        """Those that the running program has had a line on; it knows them by their number."""
         try:
             greeting = greeted(self._started())
         except (TypeError, ValueError) as error:
@@ -282,8 +282,8 @@ class Program(PythonBot):
             self._process = None
 
 
+# Held while a line is on its way: batches of several threads may have the same program.
 _ASKING = threading.Lock()
-"""Held while a line is on its way: batches of several threads may have the same program."""
 finished_before_forks(_ASKING)
 
 

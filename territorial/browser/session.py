@@ -70,8 +70,8 @@ class BusyError(RefusedError):
     """The game takes too long."""
 
 
+# A command on its way to the thread of the game, and where its answer goes.
 _Pending = tuple[PlayerCommand, Future[bytes]]
-"""A command on its way to the thread of the game, and where its answer goes."""
 
 
 class Table(NamedTuple):

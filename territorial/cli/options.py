@@ -116,8 +116,8 @@ def add(parser: Any, *given: Option) -> None:
         parser.add_argument(name, **about)
 
 
+# How manifests of snapshots, and styles, begin.
 _OTHER_JSON = (b'{\n  "format"', b'{\n  "name"')
-"""How manifests of snapshots, and styles, begin."""
 PICTURE, ANIMATION, REPLAY, PAGE, MAP, RESULT = (
     "a picture as PNG",
     "an animation as GIF",
@@ -311,8 +311,8 @@ def game_map(text: str) -> str | LandMask | MapMix:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
+# By fields that are no plain numbers: what reads their values.
 _READERS: Mapping[str, Callable[[str], Any]] = {"map": game_map, "teams": _value}
-"""By fields that are no plain numbers: what reads their values."""
 
 
 def is_map_file(text: str) -> bool:

@@ -37,13 +37,13 @@ EXAMPLES = """\
 """
 
 MCP = "mcp"  # the opponent that is a language model
+# Options of fields of ``Hosting`` that have other names.
 _OPTIONS = {
     "config": "--num-players, --set",
     "opponents": "--opponent",
     "before": "--from",
     "spectate": "--spectate, --mcp",
 }
-"""Options of fields of ``Hosting`` that have other names."""
 
 
 def add_parser(verbs: Any) -> None:

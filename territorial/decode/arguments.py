@@ -16,12 +16,12 @@ from territorial.typing import Array
 class DecoderArguments(ABC):
     """A decoder but for its results: it checks arguments, whatever library they are of."""
 
+    # Whose functions it calls: numpy or torch, which agree in these.
     _library: ModuleType
-    """Whose functions it calls: numpy or torch, which agree in these."""
+    # Of what it is given.
     _array_type: type
-    """Of what it is given."""
+    # What errors call that.
     _array_name: str
-    """What errors call that."""
 
     def __init__(self, layout: ObsLayout, config: GameConfig | None = None) -> None:
         check_type("layout", layout, ObsLayout, "an ObsLayout")

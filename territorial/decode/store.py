@@ -71,8 +71,8 @@ class FrameStore:
         self.key_every = whole_number("key_every", key_every, 1)
         self.capacity = None if capacity is None else whole_number("capacity", capacity, 1)
         self._sealed: list[Block] = []
+        # The steps of the block that is not full yet, end to end where something has been looked up.
         self._open: list[Block] = []
-        """The steps of the block that is not full yet, end to end where something has been looked up."""
         self._end = 0
         self._ages = np.zeros(self.num_games, np.uint8)  # of the newest step, as in a block
         self._is_cut = True

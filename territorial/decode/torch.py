@@ -99,8 +99,8 @@ class Decoder(DecoderArguments):
                 "feature_index": self._feature_decoder.index,
                 "state_scale": self._feature_decoder.scale,
             }
+        # What is looked up; of a mask, bit 0 holds, and bit t + 1 is a launch against t.
         self._tables = {(name, CPU): torch.from_numpy(table) for name, table in tables.items()}
-        """What is looked up; of a mask, bit 0 holds, and bit t + 1 is a launch against t."""
 
     # ---- boards ----------------------------------------------------------------------------------
 

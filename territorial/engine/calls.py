@@ -61,6 +61,7 @@ from territorial.observation.copies import Lending
 from territorial.typing import Bools, Ints
 
 Method = TypeVar("Method", bound=Callable[..., Any])
+# What methods are called in errors that are not called by their names.
 _DOING = {
     "__getstate__": "copying",
     "owner_codes": "state.owner",
@@ -68,7 +69,6 @@ _DOING = {
     "maps": "maps",
     "max_cycles": "max_cycles",
 }
-"""What methods are called in errors that are not called by their names."""
 ONE_DECISION = 1
 """The default of ``repeat``: this very object is not checked in every step."""
 ADDED = ("rewards", "reward_parts")

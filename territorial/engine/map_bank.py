@@ -30,10 +30,10 @@ class BatchMaps:
         self._config = config
         self.has_own_maps = config.num_maps == 0
         self._grounds: list[Ground] = []
+        # Maps of games' own, by the seeds of the games.
         self._own: dict[int, Ground] = {}
-        """Maps of games' own, by the seeds of the games."""
+        # The seed that the map in each row of the bank belongs to.
         self._provided: list[int | None] = [None] * num_games
-        """The seed that the map in each row of the bank belongs to."""
         if self.has_own_maps:
             check_own_maps(config)
             self.bank = allocate_bank(config.height, config.width, num_games, np.zeros(0, np.int64))

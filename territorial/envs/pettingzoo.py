@@ -331,8 +331,8 @@ class TerritorialEnv(WritableArrays, ParallelEnv):  # type: ignore[misc]  # Pett
         rows = np.array([self._row[agent] for agent in agents], np.int64)
         self._rows: Any = slice(None) if len(agents) == len(self._row) else rows
         self._was_alive = b""  # who lives is looked up in the next step
+        # The games, all 0, and the seats, 1..P, of ``agents``; int64 (N,) each.
         self._places: tuple[Ints, Ints] = np.zeros_like(rows), self.vec.agent_seats[0, rows]
-        """The games, all 0, and the seats, 1..P, of ``agents``; int64 (N,) each."""
 
     def _write_actions(self, actions: Mapping[AgentID, Any]) -> None:
         """Write the agents' actions into ``game.actions``; seats without a living agent hold."""

@@ -197,8 +197,8 @@ class TerritorialVec(WritableArrays):
         reported_masks = ("action_mask",) if self.options.action_mask == "info" else ()
         self.info_names = (*self.number_names, *self.reward_names, *reported_masks)
         """The keys of infos with an entry for every agent."""
+        # int64 (E * A,): the game of each agent.
         self._of = np.arange(self.num_envs).repeat(self.num_agents)
-        """int64 (E * A,): the game of each agent."""
         num_rows = self.num_envs * self.num_agents
         self.check_room()
         self._mask_memory = (

@@ -306,11 +306,9 @@ class _CodeDescription:
     """Describes definitions without a file by texts and numbers, alike in every process."""
 
     def __init__(self) -> None:
+        # The number of what was described, by its place in memory. It is kept with it, or something else
+        # might come to lie there.
         self._seen: dict[int, tuple[int, Any]] = {}
-        """The number of what was described, by its place in memory.
-
-        It is kept with it, or something else might come to lie there.
-        """
 
     def of(self, value: Any) -> Any:
         """Return the description of a value, or for one that was described before its number."""

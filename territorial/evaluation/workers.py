@@ -169,8 +169,8 @@ class _Process(SpawnProcess):
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+# Held while a process is started, for what ``multiprocessing`` reads of this one is changed for it.
 _STARTING = threading.Lock()
-"""Held while a process is started, for what ``multiprocessing`` reads of this one is changed for it."""
 finished_before_forks(_STARTING)
 
 

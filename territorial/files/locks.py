@@ -61,8 +61,8 @@ def finished_before_forks(lock: AbstractContextManager[Any]) -> None:
         os.register_at_fork(before=lock.__enter__, after_in_parent=release, after_in_child=release)
 
 
+# How the text of such a file begins.
 _HOLDER = b"process "
-"""How the text of such a file begins."""
 
 
 class InUseError(BlockingIOError):

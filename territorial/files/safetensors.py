@@ -51,8 +51,8 @@ NUMPY_DTYPES: Mapping[str, str] = {
 }
 """What numpy is given for each dtype of the format: the bits as whole numbers where it has no such dtype."""
 
+# Names of dtypes that other packages add to numpy.
 _FOREIGN = {"bfloat16": "BF16", "float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2"}
-"""Names of dtypes that other packages add to numpy."""
 _NATIVE = {np.dtype(code): name for name, code in NUMPY_DTYPES.items() if name[:2] not in ("BF", "F8")}
 
 BOUNDS = Bounds(nbytes=16 * 2**20, values=2**20)

@@ -224,6 +224,7 @@ def _entries(block: str) -> dict[str, int]:
 _ENTRIES: dict[str, dict[str, int]] = {block: _entries(block) for block in BLOCKS}
 CLOCK, PLAYERS, LEDGER = _ENTRIES["clock"], _ENTRIES["players"], _ENTRIES["ledger"]
 PAIR_ENTRIES, TARGETS, SEATING = _ENTRIES["pairs"], _ENTRIES["targets"], _ENTRIES["seating"]
+# Which block of a state each field is in, and which entry of it; None: it is the whole block.
 _PLACES: dict[str, tuple[int, int | None]] = {
     field.name: (
         list(BLOCKS).index(field.block),
@@ -231,7 +232,6 @@ _PLACES: dict[str, tuple[int, int | None]] = {
     )
     for field in FIELDS
 }
-"""Which block of a state each field is in, and which entry of it; None: it is the whole block."""
 
 FUTURE, SEED = (_ENTRIES["seed"][name] for name in _SEED)
 TICK, OVER, EPISODE = CLOCK["tick"], CLOCK["over"], CLOCK["episode"]

@@ -24,15 +24,18 @@ _SCALARS: dict[type, int] = {
     int: KINDS.index("i8"),
     float: KINDS.index("f8"),
 } | {dtype.type: number for dtype, number in _DTYPES.items()}
+# As which whole numbers the bits of others go into words.
 _BITS: dict[type, Any] = {float: np.int64, np.float64: np.int64, np.float32: np.int32, np.uint64: np.int64}
-"""As which whole numbers the bits of others go into words."""
 WORD_BYTES = 8
 IN_C_ORDER, IN_FORTRAN_ORDER, ARRAYS = 0x1, 0x2, 0x100
 FLAGS = IN_C_ORDER | 0x100 | 0x400
 """Flags of arrays that tell forms apart: the latter two are whether an array is aligned, and writeable."""
+# Of the whole numbers that Python gives to kernels as int64.
 _LARGEST = 2**63 - 1
-"""Of the whole numbers that Python gives to kernels as int64."""
 OBJECT_BYTES, TUPLE_BYTES, INT_IS_TAGGED, ARRAY, INT, FLOAT, FALSE, TRUE, DTYPES = range(9)
+# What machine code knows of this Python and numpy, to read arguments by itself: in places as named above.
+# These are how many bytes an object has that holds nothing, and a tuple; whether whole numbers hold a tag,
+# not their number of digits; and the addresses of types, numbers, and each of the dtypes.
 _PYTHON = array(
     "q",
     [
@@ -42,11 +45,6 @@ _PYTHON = array(
         *map(id, (np.ndarray, int, float, False, True, *_DTYPES)),
     ],
 )
-"""What machine code knows of this Python and numpy, to read arguments by itself: in places as named above.
-
-These are how many bytes an object has that holds nothing, and a tuple; whether whole numbers hold a tag, not
-their number of digits; and the addresses of types, numbers, and each of the dtypes.
-"""
 PYTHON_AT, _ = _PYTHON.buffer_info()
 
 

@@ -69,8 +69,8 @@ class Checkpoints:
     def __init__(self, path: str | os.PathLike[str], keep: int = 2) -> None:
         self.keep = whole_number("keep", keep, 1)
         self.path = own_folder(Path(path).absolute())
+        # Those whose files have been compared with their digests, and their lists of files.
         self._read: set[tuple[str, bytes]] = set()
-        """Those whose files have been compared with their digests, and their lists of files."""
 
     def steps(self) -> list[int]:
         """Return the steps of all checkpoints that are complete, in order."""

@@ -28,8 +28,8 @@ ABOUT = "about"
 TABLES = tuple(layout(0))
 BOUNDS = Bounds(nbytes=32 * 2**20, values=2**21)
 """Of the JSON text."""
+# Bytes of what stands before the numbers of an array; numpy takes 128.
 _MAX_HEADER = 4096
-"""Bytes of what stands before the numbers of an array; numpy takes 128."""
 
 
 def text_of(about: Mapping[str, Any]) -> bytes:

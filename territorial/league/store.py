@@ -157,12 +157,12 @@ Buffer = bytes | bytearray | memoryview | npt.NDArray[np.uint8]
 FORMAT = 1
 """Of the folders of snapshots; another number is another layout of the files."""
 MANIFEST, WEIGHTS, NETWORK = "manifest.json", "weights.safetensors", "network.safetensors"
+# Held by who changes what is in the folder.
 _LOCK = ".lock"
-"""Held by who changes what is in the folder."""
+# What comes or goes, while the lock is held; without a holder, what a process left that was stopped.
 _UNFINISHED = ".unfinished"
-"""What comes or goes, while the lock is held; without a holder, what a process left that was stopped."""
+# What another snapshot takes the place of; without a holder of the lock, it may be put back.
 _REPLACED = ".replaced"
-"""What another snapshot takes the place of; without a holder of the lock, it may be put back."""
 ABOUT_NETWORK = "network"
 """What the manifest says of the file for the engine, if there is one."""
 MIN_SIZE, MAX_SIZE = 8, 2**48

@@ -24,8 +24,8 @@ MAX_FILE_BYTES = 16 * 2**20
 _NPY_SIGNATURE = b"\x93NUMPY"
 _DRAWN_LAND, _DRAWN_BLOCKED = ".", "#"
 _STRANGE = re.compile(r"[^.#\n]")
+# Bytes of the largest drawing, with some empty lines around it.
 _MOST_DRAWN = MAX_SIDE * (MAX_SIDE + len("\r\n")) + 2**10
-"""Bytes of the largest drawing, with some empty lines around it."""
 
 Unreachable = Literal["refuse", "block"]
 

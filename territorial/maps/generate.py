@@ -30,8 +30,8 @@ UNIT = 16
 
 _CANDIDATES = 16
 _FAR = 4 * (UNIT * MAX_SIDE) ** 2
+# Spacings within which a cell has its two nearest centres, with room to spare.
 _REACH = 4
-"""Spacings within which a cell has its two nearest centres, with room to spare."""
 
 
 def spacing_of(height: int, width: int, count: int) -> int:
@@ -156,8 +156,8 @@ def _squared_distance(rows: Heights, columns: Heights, point: Heights) -> Height
 MAX_ATTEMPTS = 16
 """Draws before the map becomes open land."""
 _LAYERS_PER_ATTEMPT = 64
+# The first layer of noise that no attempt uses.
 _LAYERS_OF_ALL_ATTEMPTS = MAX_ATTEMPTS * _LAYERS_PER_ATTEMPT
-"""The first layer of noise that no attempt uses."""
 
 
 def generate(kind: str, height: int, width: int, seed: int, *, connected: bool = True) -> LandMask:

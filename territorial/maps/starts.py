@@ -29,11 +29,11 @@ SPAWN_SHAPE = tuple(
     (r, c) for r in range(SPAWN_SIDE) for c in range(SPAWN_SIDE) if not (r in _ENDS and c in _ENDS)
 )
 """The cells of a spawn, from its anchor."""
+# Two spawns share a cell if, ``rows`` apart, they are at most _REACH[rows] columns apart.
 _REACH = tuple(
     max(c - other_c for r, c in SPAWN_SHAPE for other_r, other_c in SPAWN_SHAPE if r - other_r == rows)
     for rows in range(SPAWN_SIDE)
 )
-"""Two spawns share a cell if, ``rows`` apart, they are at most _REACH[rows] columns apart."""
 
 
 def capacity(land: LandMask, enough: int | None = None) -> int:
@@ -70,8 +70,8 @@ def anchors_on(cells: Bools) -> Bools:
     return fits
 
 
+# Of sqrt(land cells / players), as ``GameConfig.spawn_spacing_percent`` is by default.
 _SPACING_PERCENT = 70
-"""Of sqrt(land cells / players), as ``GameConfig.spawn_spacing_percent`` is by default."""
 
 
 def symmetric_start(mask: LandMask, symmetry: str, num_players: int, seed: int = 0) -> Bytes:

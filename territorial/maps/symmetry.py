@@ -13,8 +13,8 @@ from territorial.maps.bridges import draw_line, plan_bridges
 from territorial.maps.regions import Land, drop_small, label_regions
 from territorial.typing import Ints
 
+# Regions below 1 / this of the largest are blocked, all others joined.
 _SMALLEST_SHARE = 16
-"""Regions below 1 / this of the largest are blocked, all others joined."""
 
 
 def images(symmetry: str, height: int, width: int) -> list[Ints]:

@@ -28,6 +28,7 @@ __all__ = [
     "SnapshotPolicy",
 ]
 
+# The modules of the public names.
 _HOMES = {
     "BoardPolicy": "territorial.nets.board_policy",
     "ExportError": "territorial.nets.pair_export",
@@ -41,6 +42,5 @@ _HOMES = {
     "ReferenceTrunk": "territorial.nets.board_policy",
     "SnapshotPolicy": "territorial.nets.players",
 }
-"""The modules of the public names."""
 
 __getattr__, __dir__ = lazily(__name__, __all__, _HOMES)

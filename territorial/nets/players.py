@@ -41,8 +41,8 @@ OWN_TRUNKS: Mapping[str, MakeTrunk] = {
 """Makers of the networks of this project by the names of architectures."""
 PAIRS, TWO_PARTS = READS["observation"], "pairs_multi_discrete"
 
+# By the folder of a store: the games of one setting, and what plays its snapshots in them.
 _tables: dict[str, tuple[Any, FrozenSeats]] = {}
-"""By the folder of a store: the games of one setting, and what plays its snapshots in them."""
 
 
 @dataclass(frozen=True)

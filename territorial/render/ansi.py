@@ -38,10 +38,10 @@ _SIGNS = string.digits[1:] + string.ascii_lowercase + string.ascii_uppercase
 _SIGN_OF_OTHERS, _SIGN_OF_NEUTRAL = "*", "."
 _SIGNS_OF_TERRAIN: dict[Terrain, str] = {"water": "~", "mountains": "^"}
 _NAME_LENGTH = 10
+# Characters of one player in the standings.
 _ENTRY = 30
-"""Characters of one player in the standings."""
+# Lines that the standings take at most.
 _MOST_STANDINGS = 4
-"""Lines that the standings take at most."""
 # Codes of colours beside the owner codes, which end at 250.
 _BLACK, _WHITE, _NOTHING = 252, 253, 254
 

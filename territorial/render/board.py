@@ -65,16 +65,16 @@ Colors = npt.NDArray[np.uint8]
 Teams = tuple[int, ...]
 """The team 1..N of every seat 1..P."""
 
+# Luma of candidates in thousandths, from what differs from ink to what differs from paper.
 _DARKEST_AND_LIGHTEST = 45_000, 232_000
-"""Luma of candidates in thousandths, from what differs from ink to what differs from paper."""
+# Less than this looks grey, in whatever hue.
 _LEAST_CHROMA = 20
-"""Less than this looks grey, in whatever hue."""
+# How far apart colours shall be in each view, in proportion.
 _WEIGHTS = {"all cones": 1.9, "deuteranopia": 1.0, "protanopia": 1.0, "tritanopia": 0.9}
-"""How far apart colours shall be in each view, in proportion."""
+# The middle of the first family, in degrees of CIELAB: red.
 _FIRST_HUE = 30
-"""The middle of the first family, in degrees of CIELAB: red."""
+# The part of a family's share of the circle of hues that it takes: between families there are gaps.
 _FAMILY = 0.6
-"""The part of a family's share of the circle of hues that it takes: between families there are gaps."""
 
 
 def checked_teams(teams: Sequence[int] | None, num_players: int) -> Teams | None:

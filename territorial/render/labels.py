@@ -156,14 +156,14 @@ def _margin(size: int) -> int:
 
 SIZES = (36, 28, 22, 17, 14, SMALLEST)
 """Of letters, in pixels: few, so that a label does not change its own with every picture."""
+# Cells a side that are looked at to find places: of larger boards every second, third ... one.
 _LOOKED_AT = 128
-"""Cells a side that are looked at to find places: of larger boards every second, third ... one."""
+# A label stays while its place has this share of the best one's room.
 _STAYS = 0.75
-"""A label stays while its place has this share of the best one's room."""
+# Room that a place is worth less for every cell between it and the middle of the land.
 _PULL = 0.1
-"""Room that a place is worth less for every cell between it and the middle of the land."""
+# From one line of a label to the next, in sizes of its letters.
 _LINE = 1.1
-"""From one line of a label to the next, in sizes of its letters."""
 RIM = ((-1, 0), (1, 0), (0, -1), (0, 1))
 """Where else a label is written, in white, that stands on whatever is there."""
 _BLACK, _WHITE = (0, 0, 0), (255, 255, 255)

@@ -28,10 +28,10 @@ def write_png(path: str | os.PathLike[str], rgb: Image) -> None:
 
 LOWEST_FPS, HIGHEST_FPS = 0.1, 50
 """Pictures a second of an animation. Its clock counts hundredths of a second, and players take 1 for 10."""
+# Milliseconds of a tick of this clock.
 _CLOCK = 10
-"""Milliseconds of a tick of this clock."""
+# Of the 256 colours of a GIF picture one stands for "as before".
 _MOST_COLORS = 255
-"""Of the 256 colours of a GIF picture one stands for "as before"."""
 
 
 def write_gif(path: str | os.PathLike[str], frames: Iterable[Image], fps: float = 20) -> int:

@@ -119,8 +119,8 @@ def blank(height: int, width: int) -> Image:
 PICTURE_SIDE = 768
 """Pixels that the longer side of a board is brought up to unless a scale is given."""
 
+# Pixels that a panel is high at least, beside boards that are long and low.
 _LEAST_PANEL = 160
-"""Pixels that a panel is high at least, beside boards that are long and low."""
 
 
 def fitting_scale(shape: tuple[int, ...], side: int = PICTURE_SIDE) -> int:

@@ -27,8 +27,8 @@ from territorial.config import GameConfig
 from territorial.engine.vec_game import VecGame
 from territorial.observation.pair_columns import OWN, PAIRS
 
+# A small network that learned: README.md there says how.
 TRAINED = Path(__file__).parent / "trained"
-"""A small network that learned: README.md there says how."""
 THERE, LEGAL = (
     next(i for i, column in enumerate(PAIRS) if column.name == name) for name in ("there", "legal")
 )

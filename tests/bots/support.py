@@ -3,10 +3,10 @@
 from territorial.bots import PythonBot
 from tests.engine.support import NEVER, board, game_on, rows_of
 
+# A tick at which every bot is awake and the opening is over.
 LATER = 1000
-"""A tick at which every bot is awake and the opening is over."""
+# Rules under which a step shows nothing but the launches that were made in it.
 CALM = {"launch_delay": 1000, "interest_every": 10_000, "income_every": 10_000}
-"""Rules under which a step shows nothing but the launches that were made in it."""
 
 
 def python_bot(decide, name="mine-1", interval=1):
@@ -41,8 +41,8 @@ def launches_of(game, p, pools=None):
 
 
 FREE_LAND = rows_of(*["11....22"] * 16)
+# 2 lies between 1 and 3, 32 cells each.
 FACE_TO_FACE = rows_of(*["112233"] * 16)
-"""2 lies between 1 and 3, 32 cells each."""
 
 
 def decisions(drawing, troops, seats, p, count, **fields):

@@ -192,8 +192,8 @@ def test_settings_are_drawn_for_every_seat_from_the_seed_and_lie_in_their_ranges
         assert wide.any()
 
 
+# 2 lies between 1 and 3, 30 cells each, and all border free land.
 BESIDE_FREE_LAND = rows_of(*["112233"] * 15, "......")
-"""2 lies between 1 and 3, 30 cells each, and all border free land."""
 
 
 def remembered(game, p, column):

@@ -384,8 +384,8 @@ def test_a_replay_refuses_starting_troops_that_cannot_be(troops):
 
 
 TEAMS = GameConfig(height=32, width=32, num_players=6, teams=2, team_deal="turn", max_ticks=3_000)
+# Rows of the board below, in six strips: seats 1 to 6 from the left.
 ROWS = 32
-"""Rows of the board below, in six strips: seats 1 to 6 from the left."""
 
 
 def strips(seats, *, config=TEAMS, troops=None, pools=None):

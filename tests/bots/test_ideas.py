@@ -8,25 +8,27 @@ import pytest
 from tests.bots.support import FACE_TO_FACE, FREE_LAND, after_a_decision, launches_of
 from tests.engine.support import rows_of
 
+# 2 lies between 1 and 3, 30 cells each, and all border free land.
 BESIDE_FREE_LAND = rows_of(*["112233"] * 15, "......")
-"""2 lies between 1 and 3, 30 cells each, and all border free land."""
 OPEN = rows_of(*["1122.."] * 16)
+# 2 borders 1, with 160 cells, and 3, with 32 as it has itself.
 WIDE = rows_of(*["1" * 10 + "2233"] * 16)
-"""2 borders 1, with 160 cells, and 3, with 32 as it has itself."""
+# 2 with 72 cells borders free land and 1, 3 and 4, with 30, 30 and 48.
 RING = rows_of(*["112233" + "44" * 3] * 8, *["112233" + "22" * 3] * 7, "." * 12)
-"""2 with 72 cells borders free land and 1, 3 and 4, with 30, 30 and 48."""
+# 1 leads with 128 of 192 cells.
 LEADER = rows_of(*["1" * 8 + "2233"] * 16)
-"""1 leads with 128 of 192 cells."""
 LEADER_AND_FREE_LAND = rows_of(*["1" * 8 + "2233"] * 15, "." * 12)
+# 1 leads, and all others border it.
 BESIEGED = rows_of(*["1111111144"] * 4, *["1111111122"] * 8, *["1111111133"] * 4)
-"""1 leads, and all others border it."""
 BROAD = rows_of(*["1" * 4 + "2" * 8 + "33"] * 16)
 BROAD_AND_FREE_LAND = rows_of(*["1" * 4 + "2" * 8 + "33"] * 15, "." * 14)
+# 3 has two cells.
 ISLAND = rows_of(*["1111" + "2" * 25 + "3"] * 2, *["1111" + "2" * 26] * 14)
-"""3 has two cells."""
+# 2 is nearer to 1 than to the middle of 3.
 FAR = rows_of(*["112233333333"] * 15, "." * 12)
-"""2 is nearer to 1 than to the middle of 3."""
 
+# By what it shows: bot, board, troops of all, what else there is, and {target: thousandths of the troops}.
+# The bot has seat 2, or ``p``; ``pools``, ``peak`` and ``taken`` are as in a position of an engine.
 IDEAS = {
     "novice sends nearly everything at free land": ("novice", FREE_LAND, (2000, 2000), {"p": 1}, {0: 980}),
     "novice attacks whoever is nearest, even the stronger, where no land is free": (
@@ -583,10 +585,6 @@ IDEAS = {
     "very hard takes free land first": ("very_hard", OPEN, (10, 3000), {}, {0: 368}),
     "impossible takes free land first": ("impossible", OPEN, (10, 3000), {}, {0: 368}),
 }
-"""By what it shows: bot, board, troops of all, what else there is, and {target: thousandths of the troops}.
-
-The bot has seat 2, or ``p``; ``pools``, ``peak`` and ``taken`` are as in a position of an engine.
-"""
 
 
 @pytest.mark.parametrize(("name", "drawing", "troops", "around", "wanted"), IDEAS.values(), ids=IDEAS)

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# How long to wait for anything: against hanging, however slow the machine is.
 SECONDS = 300
-"""How long to wait for anything: against hanging, however slow the machine is."""
 PHONE: dict[str, Any] = {"width": 390, "height": 844, "is_touched": True}
 
 

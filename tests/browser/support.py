@@ -19,6 +19,7 @@ def assert_soon(look, wanted):
     assert look() == wanted
 
 
+# Counts the pictures that a page asks for; `countPictures()` gives those of half a second and animations.
 COUNT = """window.pictures = 0;
 {
     const request = window.requestAnimationFrame.bind(window);
@@ -29,7 +30,6 @@ COUNT = """window.pictures = 0;
         return pictures - before + document.getAnimations().length;
     };
 }"""
-"""Counts the pictures that a page asks for; `countPictures()` gives those of half a second and animations."""
 
 
 def stop_clock(tab):

@@ -36,8 +36,8 @@ from tests.play.sessions import FREE, NAMES, SMALL, now, wait_for
 
 pytestmark = pytest.mark.browser
 
+# Not over while a page is late with what a test asks of it.
 LONG = SMALL.replace(max_ticks=100_000, win_percent=99)
-"""Not over while a page is late with what a test asks of it."""
 TWO = territorial.GameConfig(height=24, width=24, num_players=2, map="open", max_ticks=400)
 
 

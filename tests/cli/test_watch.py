@@ -28,6 +28,7 @@ from tests.render.support import ask
 SMALL = ["--height", "32", "--width", "48", "--num-players", "4", "--max-ticks", "400"]
 SEATS = USUAL_SEATS[::8]
 SECONDS = 300
+# The command with a game that goes on until it is stopped, however slow the machine is.
 ENDLESS = """
 import itertools, runpy, time
 from territorial.cli import watch
@@ -37,7 +38,6 @@ endless = (time.sleep(0.01) or b"x" for _ in itertools.count())
 watch.film.write_film = lambda *show: itertools.chain(write_film(*show), endless)
 runpy.run_module("territorial", run_name="__main__")
 """
-"""The command with a game that goes on until it is stopped, however slow the machine is."""
 
 
 def film_of(page: bytes) -> bytes:

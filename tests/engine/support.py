@@ -17,11 +17,11 @@ from territorial.game.state import FIELDS
 from tests.episodes import begun
 
 ROOT = Path(__file__).resolve().parents[2]
+# The symbol of each owner code that can be drawn.
 SYMBOLS = "." + "123456789" + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-"""The symbol of each owner code that can be drawn."""
 
+# A next_step that no test reaches.
 NEVER = 10**6
-"""A next_step that no test reaches."""
 
 
 def rows_of(*rows):

@@ -76,8 +76,8 @@ SMALL = GameConfig(height=40, width=40, num_players=4, max_ticks=600)
 class ShortGame(NamedTuple):
     title: str
     config: GameConfig
+    # Ticks from one line to the next.
     every: int
-    """Ticks from one line to the next."""
 
 
 BY_MAP = [

@@ -21,8 +21,8 @@ from tests.episodes import advance, begun, difference
 
 CONFIG = GameConfig(height=24, width=30, num_players=4, max_ticks=200)
 GAMES = 7
+# Where a KeyboardInterrupt can be raised while a batch is stepped.
 FILES = tuple(module.__file__ for module in (engine_calls, vec_game, thread_pool))
-"""Where a KeyboardInterrupt can be raised while a batch is stepped."""
 
 
 @pytest.fixture(scope="module", autouse=True)

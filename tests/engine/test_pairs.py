@@ -20,8 +20,8 @@ from tests.twin import ReferenceGame
 from tests.twin import pairs as slow
 from tests.twin.differential import random_rules
 
+# Most troops that a position may have at home.
 MOST = 2**36
-"""Most troops that a position may have at home."""
 
 
 def states(seed: int, *, teams: bool = False) -> Iterator[tuple[VecGame, ReferenceGame]]:

@@ -665,6 +665,7 @@ def test_nothing_can_be_played_before_the_first_reset(call):
         call(VecGame(CONFIG))
 
 
+# What changes the games, or looks at more of them than one view.
 SHARED = {
     "step()": lambda game: game.step(),
     "step() = ": lambda game: game.step_unchecked(),
@@ -681,7 +682,6 @@ SHARED = {
     "clone()": lambda game: game.clone(),
     "copying": lambda game: pickle.dumps(game),
 }
-"""What changes the games, or looks at more of them than one view."""
 
 
 @pytest.mark.parametrize("name", SHARED)

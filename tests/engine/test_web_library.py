@@ -16,8 +16,8 @@ from tests.bots.networks import TRAINED
 from tests.episodes import begun
 from tests.replay.support import random_setting
 
+# The state of a thread that is to begin.
 CALLED = 2
-"""The state of a thread that is to begin."""
 OWN = Network(TRAINED / "network.safetensors")
 
 

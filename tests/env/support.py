@@ -13,14 +13,14 @@ from tests.bots.support import python_bot
 
 SMALL = {"height": 24, "width": 24, "num_players": 4}
 FORMATS = CHOICES["action_format"]
+# Every form of observations with two formats of actions, and every format with two forms at least.
 OBS_AND_FORMATS = [
     (obs, FORMATS[(i + j) % len(FORMATS)]) for i, obs in enumerate(CHOICES["obs"]) for j in (0, 2)
 ]
-"""Every form of observations with two formats of actions, and every format with two forms at least."""
 
 
+# A bot in Python that does nothing; a step of several decisions is several calls with it.
 SLEEPER = python_bot(lambda view: (HOLD_ALL, 1), "sleeper", 10)
-"""A bot in Python that does nothing; a step of several decisions is several calls with it."""
 
 
 def small_env(**changes: Any) -> TerritorialEnv:

@@ -14,8 +14,8 @@ from territorial.observation.copies import NUM_LENT
 from tests.bots.support import python_bot
 from tests.env.support import SLEEPER, legal_choices
 
+# Rows, columns and players: whole words and blocks, and rows and words that the engine pads.
 SHAPES = [(64, 64, 4), (50, 70, 3), (33, 130, 9), (16, 16, 2)]
-"""Rows, columns and players: whole words and blocks, and rows and words that the engine pads."""
 
 
 @pytest.fixture(autouse=True)

@@ -20,8 +20,8 @@ from tests.episodes import difference
 # 64 x 64 cells: terrain of 1,024 bytes a game, from which on protocol 4 frames arrays by themselves.
 GAME = {"height": 64, "width": 64, "num_players": 4, "max_ticks": 200, "decision_every": 25, "map": "lakes"}
 SEATS = ("agent", "metronome", "agent", "random")
+# More than the 8 of a game.
 STEPS = 12
-"""More than the 8 of a game."""
 
 
 def land_twice(previous, state, info):

@@ -30,8 +30,9 @@ from territorial.constants import NUM_FRACTIONS
 
 PATH = Path(__file__).parent / "modes.json"
 PLAYERS, GAMES = 5, 3
+# Of a game that does not end, as none should.
 MOST_STEPS = 60
-"""Of a game that does not end, as none should."""
+# A game in which players die early, and which may be won, or end without agents, or be cut.
 SMALL = {
     "height": 20,
     "width": 26,
@@ -43,15 +44,15 @@ SMALL = {
     "defence_tenths": 2,
     "win_percent": 80,
 }
-"""A game in which players die early, and which may be won, or end without agents, or be cut."""
 MAPS = {
     "open": {"map": "open", "num_maps": 1},
     "mixed": {"map": "2*lakes + islands:count=3", "num_maps": 4},
     "fresh": {"map": "lakes", "num_maps": 0},
     "named": {"num_maps": 1},
 }
+# One map a game, for "named".
 NAMED = ["lakes", "open", "islands"]
-"""One map a game, for "named"."""
+# What the columns of the tables below may hold. Every pair of values is in the tables.
 VALUES = {
     "autoreset": ("same_step", "next_step", "disabled"),
     "agent_death": ("remove", "keep"),
@@ -65,7 +66,6 @@ VALUES = {
     "game": tuple(MAPS),
     "middle": ("nothing", "reset_game", "reset", "restore", "restore_all", "clone", "pickle", "set_seats"),
 }
-"""What the columns of the tables below may hold. Every pair of values is in the tables."""
 
 VECTOR = """
 disabled  keep   game      17    features  none multi_discrete no  all      named clone
@@ -338,6 +338,7 @@ def vec_case(row, steps=45):
     return recording
 
 
+# Ended games, and those about to begin, to which is done what else is done to games that are played.
 STANDING = {
     "agent_death": "keep",
     "max_cycles": "17",
@@ -349,7 +350,6 @@ STANDING = {
     "game": "open",
     "middle": "standing",
 }
-"""Ended games, and those about to begin, to which is done what else is done to games that are played."""
 
 
 # ---- all cases -------------------------------------------------------------------------------------

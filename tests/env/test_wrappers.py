@@ -18,8 +18,8 @@ from pettingzoo.utils import wrappers as turn_wrappers
 import territorial
 
 GAME = {"height": 32, "width": 32, "num_players": 3, "obs": "features", "max_cycles": 6}
+# More than an episode has.
 STEPS = 14
-"""More than an episode has."""
 
 
 def seat(**options):
@@ -147,15 +147,15 @@ NEEDS = {
 }
 
 
+# Wrappers of games whose actions are no choice, that print, or in which one agent acts alone.
 FOR_OTHERS = {
     *("AtariPreprocessing", "ClipAction", "DiscretizeAction", "RescaleAction"),
     *("CaptureStdoutWrapper", "ClipOutOfBoundsWrapper", "TerminateIllegalWrapper"),
 }
-"""Wrappers of games whose actions are no choice, that print, or in which one agent acts alone."""
+# Wrappers of pictures as observations, which vectors do not have.
 OF_PICTURES = {"GrayscaleObservation", "ResizeObservation"}
-"""Wrappers of pictures as observations, which vectors do not have."""
+# Vectors of tensors, and numbers that Gymnasium itself declares as those from before.
 OTHERS = ("NumpyToTorch", "NormalizeObservation")
-"""Vectors of tensors, and numbers that Gymnasium itself declares as those from before."""
 
 
 @pytest.fixture

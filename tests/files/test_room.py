@@ -71,8 +71,8 @@ def test_a_system_that_does_not_tell_has_no_limit(tmp_path):
 
 
 GAME = {"num_players": 8, "height": 64, "width": 64}
+# Bytes of the planes of one agent.
 ROW = 9 * 4 * 64 * 64
-"""Bytes of the planes of one agent."""
 ONEHOT = GAME | {"obs": "onehot"}
 MAKERS = {
     "make_vec": (lambda: make_vec(50, **ONEHOT), 400 * ROW),

@@ -17,10 +17,11 @@ from typing import Any
 Mutation = Callable[[bytes, int], bytes]
 Edit = Callable[[random.Random, bytearray], None]
 
+# Bytes that one edit moves, doubles or removes at most.
 LONGEST_SECTION = 256
-"""Bytes that one edit moves, doubles or removes at most."""
+# Numbers at which lengths and places overflow.
 EXTREMES = (0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**63, 2**64 - 1)
-"""Numbers at which lengths and places overflow."""
+# What stands in the place of a value of a JSON text: other kinds, extremes, and names of files elsewhere.
 VALUES: tuple[Any, ...] = (
     None,
     True,
@@ -51,7 +52,6 @@ VALUES: tuple[Any, ...] = (
     {},
     {"": None},
 )
-"""What stands in the place of a value of a JSON text: other kinds, extremes, and names of files elsewhere."""
 
 
 # ---- bytes -------------------------------------------------------------------------------------------
@@ -101,6 +101,7 @@ def _swap_halves(draw: random.Random, data: bytearray) -> None:
     data[:] = data[at:] + data[:at]
 
 
+# What is done to a file; the gentle ones, which reach furthest into a reader, are there more than once.
 EDITS: tuple[Edit, ...] = (
     _flip_bits,
     _flip_bits,
@@ -109,7 +110,6 @@ EDITS: tuple[Edit, ...] = (
     _remove,
     _swap_halves,
 )
-"""What is done to a file; the gentle ones, which reach furthest into a reader, are there more than once."""
 
 
 # ---- JSON --------------------------------------------------------------------------------------------

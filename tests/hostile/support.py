@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 MB = 2**20
+# Damaged files of a kind: in every run, and in `make verify`.
 FEW, MANY = 100, 10_000
-"""Damaged files of a kind: in every run, and in `make verify`."""
 
 needs_pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes in folders")
 amounts = pytest.mark.parametrize("amount", [FEW, pytest.param(MANY, marks=pytest.mark.verify)])

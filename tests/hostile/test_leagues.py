@@ -229,6 +229,7 @@ def zeros(dtype: str, *shape: int) -> bytes:
 
 
 LARGE = bytes(16 * MB)
+# Small files that say, or hold, 16 MB and more.
 BOMBS = {
     "another member": lambda: zipped([*MEMBERS.items(), ("x.npy", LARGE)]),
     "another member instead": lambda: zipped([*list(MEMBERS.items())[:-1], ("x.npy", LARGE)]),
@@ -238,7 +239,6 @@ BOMBS = {
     "a text": lambda: with_member("about", text_member(bytes(33 * MB))),
     "a header": lambda: with_member("num_games", b"\x93NUMPY\2\0" + (16 * MB).to_bytes(4, "little") + LARGE),
 }
-"""Small files that say, or hold, 16 MB and more."""
 
 
 @pytest.mark.parametrize("name", BOMBS)

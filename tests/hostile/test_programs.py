@@ -20,8 +20,8 @@ from tests.episodes import advance, begun
 CONFIG = GameConfig(height=24, width=24, num_players=4, max_ticks=1000)
 NOTES = "open(__file__ + '.pids', 'a').write(str(os.getpid()) + '\\n')\n"
 HANGS = "time.sleep(1000)"
+# Seconds for a program that hangs: it has to start in them, however busy the machine is.
 PATIENCE = 5
-"""Seconds for a program that hangs: it has to start in them, however busy the machine is."""
 ENDLESS = "while True: os.write(1, b'x' * 4096)"
 
 

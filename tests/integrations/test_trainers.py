@@ -13,6 +13,7 @@ import territorial
 
 pytestmark = pytest.mark.checkout
 
+# What is imported, and what else has to be there.
 TRAINERS = {
     "agilerl": (),
     "benchmarl": ("torchrl",),
@@ -21,7 +22,7 @@ TRAINERS = {
     "tianshou": (),
     "torchrl": ("tensordict",),
 }
-"""What is imported, and what else has to be there."""
+# Games in which agents die early.
 GAME = {
     "height": 16,
     "width": 16,
@@ -30,7 +31,6 @@ GAME = {
     "max_ticks": 600,
     "obs": "features",
 }
-"""Games in which agents die early."""
 
 
 class StepCounter(BaseParallelWrapper):

@@ -83,8 +83,8 @@ class Takes:
         self.stopped += 1
 
 
+# Where the processes of a pool wait for each other.
 _barrier: Any = None
-"""Where the processes of a pool wait for each other."""
 
 
 def two_processes() -> Any:

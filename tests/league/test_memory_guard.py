@@ -19,8 +19,8 @@ from territorial.memory.measure import PSS, Memory, ProcessMemory, measure, most
 from territorial.memory.plan import BudgetError
 
 MB = 2**20
+# Against hanging: nothing takes so long, however busy the machine is.
 SECONDS = 300
-"""Against hanging: nothing takes so long, however busy the machine is."""
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/smaps_rollup").exists(), reason="only Linux tells what processes share"
 )

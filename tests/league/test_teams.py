@@ -26,8 +26,8 @@ from tests.league.test_statistics import record
 SMALL = GameConfig(height=24, width=24, num_players=6, max_ticks=300, map="open", teams=3)
 QUIET = {"processes": 1, "progress": False}
 
+# Teams of three, one and two seats.
 UNEQUAL = (1, 1, 1, 2, 3, 3)
-"""Teams of three, one and two seats."""
 GAMES = (
     record(0, "aabbcc", (1, 1, 1, 3, 2, 2), teams=UNEQUAL),
     record(1, "abcabc", (2.5, 2.5, 2.5, 1, 2.5, 2.5), teams=UNEQUAL),

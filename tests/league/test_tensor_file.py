@@ -13,8 +13,8 @@ from hypothesis.extra import numpy as npst
 from territorial.files.safetensors import NUMPY_DTYPES, FormatError, Tensors, pieces, read
 from tests.league.support import tensors
 
+# What numpy itself has of the dtypes of the format.
 OWN = ("bool", "u1", "i1", "u2", "i2", "f2", "u4", "i4", "f4", "u8", "i8", "f8", "c8")
-"""What numpy itself has of the dtypes of the format."""
 
 arrays = npst.arrays(
     st.sampled_from([np.dtype(code).newbyteorder(order) for code in OWN for order in "<>"]),

@@ -25,13 +25,13 @@ SIZES = ((16, 16), (17, 33), (33, 17), (24, 250), (16, 1024), (1024, 16), (64, 6
 WORD = 2**64
 
 
+# Per cent of the map, at least, whatever the seed.
 LEAST_LAND = {"open": 100, "lakes": MIN_LAND_PERCENT, "mountains": MIN_LAND_PERCENT} | {
     "islands": 41,
     "continents": 45,
     "maze": 60,
     "archipelago": MIN_MAIN_PERCENT,
 }
-"""Per cent of the map, at least, whatever the seed."""
 
 
 @pytest.mark.parametrize("kind", MAP_KINDS)

@@ -20,8 +20,8 @@ from tests.render.support import running
 SMALL = territorial.GameConfig(height=32, width=32, num_players=4, max_ticks=300)
 SEATS = ("agent", "novice", "turtle", "banker")
 NAMES = ("Ada", "novice", "turtle", "banker")
+# How long to wait for anything: the first session on a machine compiles the engine.
 SECONDS = 300
-"""How long to wait for anything: the first session on a machine compiles the engine."""
 session_module.ANSWER_SECONDS = SECONDS
 FREE = 0
 HOLD = PlayerCommand("hold")
@@ -30,8 +30,8 @@ HOLD = PlayerCommand("hold")
 class Clock:
     """What a session takes for the time: it passes only where a test says so."""
 
+    # Ticks a second.
     PACE = 1000
-    """Ticks a second."""
 
     def __init__(self) -> None:
         self.seconds = 0.0

@@ -34,8 +34,8 @@ from tests.render.film_reader import read_film
 from tests.replay.test_branch import Chancy
 
 LONG = territorial.GameConfig(height=32, width=32, num_players=4, max_ticks=6000, win_percent=99)
+# With seed 8, these attack and eliminate a player that holds within 820 ticks of LONG.
 DEADLY = ("agent", "turtle", "settler", "besieger")
-"""With seed 8, these attack and eliminate a player that holds within 820 ticks of LONG."""
 TWO_AGENTS = ("agent", "agent", "turtle", "banker")
 
 

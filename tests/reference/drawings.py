@@ -43,11 +43,11 @@ class Example:
     """A position, what is launched in its first ticks, and what there is after ``ticks`` of them."""
 
     board: str
+    # By name: numbers of the seats, rows of pools and land taken, "board", "over", "tick", "placements".
     after: dict[str, Any]
-    """By name: numbers of the seats, rows of pools and land taken, "board", "over", "tick", "placements"."""
     troops: tuple[int, ...] = ()
+    # For each of the first ticks: seat, target, fraction.
     launches: tuple[list[tuple[int, int, int]], ...] = ()
-    """For each of the first ticks: seat, target, fraction."""
     ticks: int = 1
     tick: int = 0
     pools: dict[tuple[int, int], int] = field(default_factory=dict)

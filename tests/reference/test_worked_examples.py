@@ -13,10 +13,10 @@ from tests.twin.formulas import cadence, interest_gain, interest_rate
 from tests.twin.teams import anchors_together
 
 NEVER = 10**6
+# A front of 16 neutral cells for either player.
 STRIP = rows_of(*["1..2"] * 16)
-"""A front of 16 neutral cells for either player."""
+# 160 cells of 2 behind a front of 10.
 DEFENDED = rows_of(*["1" + "2" * 16] * 10)
-"""160 cells of 2 behind a front of 10."""
 PAID = {"board": rows_of(*["111......222"] * 4, *["." * 12] * 12), "troops": (512, 512)}
 INCOME = {
     "board": rows_of(*["112233"] * 10),
@@ -351,8 +351,8 @@ def test_spawns_are_packed_when_spreading_leaves_somebody_out():
 # ---- teams -------------------------------------------------------------------------------------------
 
 
+# Three players of 16 cells, so with caps of 2400, none of whom touches another.
 TEAMS_APART = rows_of(*["1.2.3"] * 16)
-"""Three players of 16 cells, so with caps of 2400, none of whom touches another."""
 
 
 def apart(*troops, launches=(), rules=(), **fields):

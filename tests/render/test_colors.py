@@ -16,8 +16,8 @@ from tests.render.support import ciede2000, least_distance
 
 TERRAIN = [NEUTRAL_COLOR, *TERRAIN_COLORS.values()]
 
+# Least CIEDE2000 of any two of the 32 colours and the terrain; 1 can just be seen, side by side.
 APART = {"all cones": 16, "deuteranopia": 8.5, "protanopia": 8.5, "tritanopia": 8}
-"""Least CIEDE2000 of any two of the 32 colours and the terrain; 1 can just be seen, side by side."""
 
 
 # Pairs from the supplementary test data of Sharma, Wu and Dalal, 2005.
@@ -103,8 +103,8 @@ def test_terminals_of_256_colours_have_one_for_each_seat():
 
 
 SIZES = [(4, 8), (2, 16), (8, 4), (16, 2), (5, 6), (3, 10), (2, 2)]
+# Least CIEDE2000 of any two of 32 seats in teams and the terrain; 1 can just be seen, side by side.
 APART_IN_TEAMS = {"all cones": 8, "deuteranopia": 4.5, "protanopia": 4.5, "tritanopia": 4.2}
-"""Least CIEDE2000 of any two of 32 seats in teams and the terrain; 1 can just be seen, side by side."""
 
 
 def blocks(num_teams, size):

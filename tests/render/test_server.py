@@ -15,8 +15,8 @@ from tests.play.sessions import wait_for
 from tests.render.support import ask, running
 
 PAGE = b"<!doctype html><p>the page</p>"
+# Against hanging: nothing takes so long, however busy the machine is.
 SECONDS = 300
-"""Against hanging: nothing takes so long, however busy the machine is."""
 
 
 def serving(feed=None, **where):

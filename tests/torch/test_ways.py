@@ -162,8 +162,8 @@ REFUSED = {
     traced: ((*PAIRS, *POLICIES), "use torch.export or torch.compile"),
     mapped_over_rows: ((*PAIRS, *POLICIES), "give it more rows instead"),
 }
+# How far from the network itself a way may be, where its numbers are others on purpose.
 NEAR = {quantized: 0.1}
-"""How far from the network itself a way may be, where its numbers are others on purpose."""
 
 
 @pytest.mark.filterwarnings("ignore")  # of deprecated tools, and of traces

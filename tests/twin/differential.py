@@ -44,6 +44,7 @@ from tests.twin import H, ReferenceGame, teams_of_one
 from tests.twin.game import DONATION_KEYS, LEDGER_KEYS, Launch
 from tests.twin.invariants import slow_fronts
 
+# What a long run of games of teams counts, as all of it is to have happened often.
 RARE_WITH_TEAMS = (
     "donations",
     "ticks in which gifts met the cap",
@@ -53,19 +54,18 @@ RARE_WITH_TEAMS = (
     "ends without a team",
     "ends with equal land decided by troops",
 )
-"""What a long run of games of teams counts, as all of it is to have happened often."""
 
 
 class ComparedGame(NamedTuple):
     """What one game that agreed to the end was like."""
 
     seed: int
+    # Ticks compared, over all games of the batch.
     ticks: int
-    """Ticks compared, over all games of the batch."""
+    # What happened in them.
     events: dict[str, int]
-    """What happened in them."""
+    # Config fields that were not at their default.
     changed: frozenset[str]
-    """Config fields that were not at their default."""
 
 
 class Mismatch(AssertionError):  # noqa: N818 - it is what an assertion of this module raises
@@ -111,10 +111,10 @@ class DrawnGame:
     num_games: int
     autoreset: Literal["same_step", "disabled"]
     has_position: bool
+    # Chance that a seat launches at a decision (and once more, and so on, with tick).
     eagerness: float
-    """Chance that a seat launches at a decision (and once more, and so on, with tick)."""
+    # The comparison stops after so many ticks.
     ticks: int
-    """The comparison stops after so many ticks."""
     with_teams: bool = False
 
     @property

@@ -27,9 +27,10 @@ from tests.twin.spawns import place_spawns
 from tests.twin.teams import deal_teams
 
 Cell = tuple[int, int]
+# Seat, owner code of the target, 1024ths of the balance.
 Launch = tuple[int, int, int]
-"""Seat, owner code of the target, 1024ths of the balance."""
 
+# Where troops come from (the first two) and how they vanish (the rest).
 LEDGER_KEYS = (
     "interest",
     "income",
@@ -41,9 +42,8 @@ LEDGER_KEYS = (
     "capped",
     "destroyed",
 )
-"""Where troops come from (the first two) and how they vanish (the rest)."""
+# How troops pass between allies: in at the one, out at the other.
 DONATION_KEYS = ("received", "donated")
-"""How troops pass between allies: in at the one, out at the other."""
 
 
 class ReferenceGame:
@@ -85,16 +85,16 @@ class ReferenceGame:
         self.death_tick = [-1] * num_codes
         self.pools = [[0] * num_codes for _ in range(num_codes)]
         self.taken = [[0] * num_codes for _ in range(num_codes)]
+        # Pools opened since their owner's last step; only the count of bounces looks at it.
         self.is_fresh = [[False] * num_codes for _ in range(num_codes)]
-        """Pools opened since their owner's last step; only the count of bounces looks at it."""
         self.illegal = [0] * num_codes
         self.raised = [0] * num_codes
         self.bounced = [0] * num_codes
         self.ledger = {key: [0] * num_codes for key in (*LEDGER_KEYS, *DONATION_KEYS)}
+        # T before the first launch of a tick, which masks show, while its launches are played.
         self.shown_troops: list[int] | None = None
-        """T before the first launch of a tick, which masks show, while its launches are played."""
+        # What allies have given to a player in this tick and has not arrived.
         self.gifts = [0] * num_codes
-        """What allies have given to a player in this tick and has not arrived."""
         if len(self.troops) != num_codes:
             raise ValueError(
                 f"starting_troops has {len(self.troops) - 1} entries; one for each of {len(self.seats)} seats"

@@ -159,6 +159,7 @@ def fronts_are_right(game: VecGame, k: int) -> str:
     return "" if np.array_equal(is_legal, slow_legal) else "legal launches are not those"
 
 
+# The promises by name.
 INVARIANTS: dict[str, Callable[[VecGame, int], str]] = {
     "troops balance": troops_balance,
     "land is counted": land_counts,
@@ -170,7 +171,6 @@ INVARIANTS: dict[str, Callable[[VecGame, int], str]] = {
     "pools are remembered": pools_are_remembered,
     "fronts are right": fronts_are_right,
 }
-"""The promises by name."""
 
 
 # ---- counting slowly -------------------------------------------------------------------------------

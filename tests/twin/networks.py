@@ -11,8 +11,8 @@ from tests.twin.rng import H
 STREAM, FIRST_DRAW, DRAWS_A_PLAYER = 7, 256, 512
 
 Row = Sequence[int]
+# The columns of a row by name.
 Named = Mapping[str, int]
-"""The columns of a row by name."""
 
 
 class PlainLayer(NamedTuple):

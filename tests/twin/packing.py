@@ -6,8 +6,8 @@ from itertools import pairwise
 from territorial.constants import BLOCKED
 from territorial.observation.layout import NEW_GAME, NOT_LISTED, ObsLayout
 
+# Owner codes of all cells, H rows of W: 0 neutral, 1..P, 255 blocked; a list of lists or an array.
 Board = Sequence[Sequence[int]]
-"""Owner codes of all cells, H rows of W: 0 neutral, 1..P, 255 blocked; a list of lists or an array."""
 
 
 def pack_planes(layout: ObsLayout, history: Sequence[Board]) -> bytes:

@@ -79,15 +79,15 @@ PAIR_COLUMNS = (
     "neighbours",
     "force",
 )
+# What games with teams have after these.
 TEAM_PAIR_COLUMNS = ("ally",)
-"""What games with teams have after these."""
 
 ONE = 4096
 MOST_RATIO = 4 * ONE
+# As much as a single balance or pool counts.
 MOST_TROOPS = 2**40
-"""As much as a single balance or pool counts."""
+# As much as any number counts in a logarithm, ratio or part.
 MOST_COUNTED = 2**48
-"""As much as any number counts in a logarithm, ratio or part."""
 
 
 @dataclass(frozen=True)
@@ -258,8 +258,8 @@ class Quantities:
         self.sum_L = sum(self.L[q] for q in self.living)
         self.sum_out = sum(self.out[q] for q in self.living)
         self.leader = max(self.living, key=lambda q: (self.L[q], self.T[q]), default=NEUTRAL)
+        # What hard_cap allows on the land: the page writes hard_cap * L.
         self.hard = [self.config.hard_cap * land for land in self.L]
-        """What hard_cap allows on the land: the page writes hard_cap * L."""
 
 
 def front_sizes(game: ReferenceGame) -> list[list[int]]:

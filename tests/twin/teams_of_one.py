@@ -18,6 +18,7 @@ from tests.episodes import random_actions
 
 CONFIG = GameConfig(height=40, width=40, num_players=8, map="lakes", max_ticks=600)
 SEATS = ("agent", "metronome", "banker", "turtle", "novice", "random", "settler", "vulture")
+# Ways to make teams of one.
 WAYS: tuple[dict[str, Any], ...] = (
     {"teams": 8},
     {"teams": 8, "team_deal": "turn"},
@@ -25,7 +26,6 @@ WAYS: tuple[dict[str, Any], ...] = (
     {"teams": 8, "team_spawns": "together"},
     {"teams": (3, 1, 8, 2, 5, 7, 6, 4), "team_spawns": "together"},
 )
-"""Ways to make teams of one."""
 
 
 class SameGames(NamedTuple):
@@ -35,8 +35,8 @@ class SameGames(NamedTuple):
     ticks: int
     decisions: int
     deaths: int
+    # Games that were not: how teams were made, the seed and the tick.
     different: tuple[str, ...]
-    """Games that were not: how teams were made, the seed and the tick."""
 
 
 @contextmanager
