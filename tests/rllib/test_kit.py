@@ -57,14 +57,14 @@ from tests.torch.reproducible import need
 EXTRA = {"four": "pygame", "battle": "magent2", "archers": "pygame", "pistons": "pymunk", "spiel": "pyspiel"}
 
 
-def made(env, store, algorithm="PPO", runners=0, rules=None, **changes):
+def made(env, path, algorithm="PPO", runners=0, rules=None, **changes):
     """Return the configuration of an environment's league."""
     if env in EXTRA:
         need(EXTRA[env], "rllib")
     kit.register()
     league, given = League(rules or kit.rules_of(env), rated=False), {**kit.LEAGUES[env][1], **changes}
     config = given.pop("config", None) or kit.config_of(env, algorithm, runners)
-    return add_league(config, league, given.pop("store", store), **given)
+    return add_league(config, league, given.pop("store", path), **given)
 
 
 @pytest.mark.parametrize(
