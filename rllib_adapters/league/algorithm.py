@@ -95,7 +95,13 @@ class LeagueAlgorithm(Algorithm):
         check_snapshots(self.config, self.config.table)
         with MemoryGuard(self.config.memory):
             result = super().step()
-        self.restore_env_runners(self.env_runner_group)  # those of players that failed are there, and say so
+        # Runners in which a player failed are there, which RLlib finds out when it asks, and say so.
+        self.restore_env_runners(self.env_runner_group)
+        for failures in self.env_runner_group.foreach_env_runner(
+            lambda runner: runner.take_failures(), local_env_runner=False
+        ):
+            if failures:
+                raise failures[0]
         if self.league_callback is not None:
             result[LEAGUE] = self.league_callback.update(self, self.iteration + 1)
         return result

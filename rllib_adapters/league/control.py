@@ -223,16 +223,15 @@ def outcomes_of(algorithm: Algorithm, *, evaluation: bool = False) -> list[Outco
             the evaluations. Default False.
 
     Raises:
-        ValueError: where ``outcome`` of ``add_league`` failed for an episode, or a bot for a row.
-        SnapshotError: where a snapshot could not act.
+        ValueError: where ``outcome`` of ``add_league`` failed for an episode.
 
     """
     own = algorithm.eval_env_runner_group if evaluation else None
     group = algorithm.env_runner_group if own is None else own
-    taken = group.foreach_env_runner(lambda one: one.hand_over())
+    taken = group.foreach_env_runner(lambda one: one.take_outcomes())
     found = [outcome for games in taken for outcome in games]
     for outcome in found:
-        if isinstance(outcome, Exception):
+        if isinstance(outcome, ValueError):
             raise outcome
     return found
 

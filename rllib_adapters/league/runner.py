@@ -20,6 +20,7 @@ from ray.rllib.utils.metrics import (
 )
 
 from rllib_adapters.league.pool import PlayError, PoolModule
+from territorial.evaluation.workers import cause
 from territorial.league.store import SnapshotError
 
 MOST = 2_000
@@ -37,26 +38,27 @@ class LeagueEnvRunner(MultiAgentEnvRunner):
     """
 
     env: Any = None
+    lasting: tuple[type[Exception], ...] = (PlayError, SnapshotError)
     _is_half = False
 
     def __init__(self, **kwargs: Any) -> None:
         self.failures: list[Exception] = []
-        """What players failed with since the algorithm has asked."""
         super().__init__(**kwargs)
 
     def apply(self, func: Any, *args: Any, **kwargs: Any) -> Any:
         """Return what ``func`` makes of this runner; overrides ``FaultAwareApply.apply``.
 
-        RLlib ends the process where it fails, and plays on in another without a word. An error of a player,
-        which would fail there as well, is kept for the algorithm instead.
+        RLlib ends the process where it fails, and plays on in another without a word. Errors of ``lasting``
+        classes, which would come there as well, are kept for the algorithm instead.
         """
         try:
             return func(self, *args, **kwargs)
-        except (PlayError, SnapshotError) as error:
-            self.failures.append(error)
-            raise
         except Exception as error:
-            return super().apply(partial(_fail, error))
+            if self.config.ignore_env_runner_failures or not isinstance(error, self.lasting):
+                return super().apply(partial(_fail, error))
+            is_named = isinstance(error, (PlayError, SnapshotError))
+            self.failures.append(error if is_named else PlayError(cause(error)))
+            raise
 
     def sample(self, *, force_reset: bool = False, **asked: Any) -> list[MultiAgentEpisode]:
         """Return the episodes of a sample, of new games if the last one did not come to its end."""
@@ -98,10 +100,10 @@ class LeagueEnvRunner(MultiAgentEnvRunner):
 
     # ---- the league -------------------------------------------------------------------------------
 
-    def hand_over(self) -> list[Any]:
-        """Return what players failed with, and how games ended, since the last call, and forget both."""
+    def take_failures(self) -> list[Exception]:
+        """Return what players failed with since the last call, and forget it."""
         failures, self.failures = self.failures, []
-        return [*failures, *self.take_outcomes()]
+        return failures
 
     def set_league(self, table: Any) -> None:
         """Let ``table`` draw the players from the next game on; release snapshots that it does not draw."""

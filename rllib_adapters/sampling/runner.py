@@ -52,6 +52,8 @@ UNHEARD = ("on_episode_created", "on_episode_start", "on_episode_step")
 class SeatRunner(LeagueEnvRunner):
     """An env runner of this game: what both kinds do for a league."""
 
+    lasting = (Exception,)  # the game itself never fails: bots do, and modules
+
     def games(self) -> list[Any]:
         """Return the games of this runner, which draw their players."""
         return [] if self.env is None else [env.unwrapped for env in self.env.envs]

@@ -75,6 +75,14 @@ def test_games_that_fail_are_made_again_by_the_present_table(algorithm):
         assert "present-1" in env.unwrapped.league.names("bot")
 
 
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_a_bot_that_fails_in_another_process_is_an_error_of_the_iteration(runner, ends):
+    config = config_of(runner, Fails("afar")).env_runners(num_env_runners=1)
+    algorithm = ends(config.build_algo())
+    with pytest.raises(ValueError, match=r"ArithmeticError: decision \d+ \(.*test_fault_tolerance.py, line"):
+        algorithm.train()
+
+
 @pytest.mark.parametrize("error", [ArithmeticError, StepFailedRecreateEnvError])
 @pytest.mark.parametrize("by", [{"num_timesteps": 80}, {"num_episodes": 5}])
 def test_episodes_and_outcomes_of_before_stay_in_the_sample(algorithm, by, error, caplog):
