@@ -11,7 +11,7 @@ counts half, so that 0.5 is even in every game. After 0, 15, 30, 60, ... s of pr
 200 games that the training has not seen, and draws its actions as in training. It is placed better than the
 bot when the 95 % interval of the mean score lies above 0.5, and wins more when that of the games won lies
 above the share of equal players; 200 further games must confirm either, or the training goes on. Only
-training counts, in seconds of the processor, up to two hours; a stopped run goes on from its last check.
+training counts, in seconds of the processor, up to two hours; a stopped run goes on from where it was saved.
 """
 
 import argparse
@@ -35,6 +35,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 GAMES = 200
 LIMIT_S = 2 * 60 * 60.0
 FIRST_CHECK_S = 15.0
+SAVED_EVERY_S = 120.0
 NOT_HAD = {
     "MicroRTS: CoacAI": "gym-microrts 0.6.0 needs Python below 3.10; gym 0.18.3, for 0.4.3, fails to build",
     "Orbit Wars: starter": "installs, but 200 games at 2.8 ms a turn take 280 s of processor for each check",
@@ -252,12 +253,15 @@ def train(name: str, seed: int, folder: Path, limit_s: float) -> None:
         model = algorithm.load(model_file, envs)
     else:
         model = algorithm(env=envs, seed=seed, **options)
+    saved = state["seconds"]
     while len(state["beaten"]) < 2 and state["seconds"] < limit_s:
-        until = min(limit_s, max(FIRST_CHECK_S, 2 * state["seconds"])) if state["checks"] else 0
+        until = min(limit_s, max(FIRST_CHECK_S, 2 * state["checks"][-1]["seconds"])) if state["checks"] else 0
         while state["seconds"] < until:
             start = time.process_time()
             model.learn(model.n_steps * envs.num_envs, reset_num_timesteps=False)
             state["seconds"] += time.process_time() - start
+            if state["seconds"] - saved >= SAVED_EVERY_S:
+                saved = save(model, model_file, state, state_file)
         tests = ROWS[name]().envs
         game_seed = 10**6 * (1 + seed) + 1000 * len(state["checks"])
         check = summary(play(model, tests, game_seed))
@@ -268,9 +272,20 @@ def train(name: str, seed: int, folder: Path, limit_s: float) -> None:
         state["beaten"] |= dict.fromkeys(passed, state["seconds"])
         tests.close()
         state["checks"].append(check | {"seconds": state["seconds"], "steps": model.num_timesteps})
-        model.save(model_file)
-        state_file.write_text(json.dumps(state))
+        saved = save(model, model_file, state, state_file)
         print(name, seed, state["checks"][-1], flush=True)
+
+
+def save(model: Any, model_file: Path, state: dict[str, Any], state_file: Path) -> float:
+    """Write both files, each in the place of the last one at once; return the seconds of training in them."""
+    for path, write in (
+        (model_file, model.save),
+        (state_file, lambda path: path.write_text(json.dumps(state))),
+    ):
+        fresh = path.with_name(f"{path.name}.new")
+        write(fresh)
+        fresh.replace(path)
+    return float(state["seconds"])
 
 
 def table(folder: Path) -> None:
