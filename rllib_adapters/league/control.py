@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -205,11 +206,23 @@ def set_league(algorithm: Algorithm, league: Any) -> None:
     """
     config = algorithm.config
     check_snapshots(config, league)
-    algorithm.env_runner_group.foreach_env_runner(lambda runner: runner.set_league(league))
+    group, before = algorithm.env_runner_group, config.table
+    for error in filter(None, group.foreach_env_runner(partial(_refusal, league))):
+        group.foreach_env_runner(partial(_refusal, before))
+        raise error
     config.set_table(league)
     if algorithm.eval_env_runner_group and config.is_evaluated_alike():
         algorithm.eval_env_runner_group.foreach_env_runner(lambda runner: runner.set_league(league))
         algorithm.evaluation_config.set_table(league)
+
+
+def _refusal(league: Any, runner: Any) -> Exception | None:
+    """Let a runner play by a table; return the error with which it refuses, which RLlib would pass over."""
+    try:
+        runner.set_league(league)
+    except Exception as error:
+        return error
+    return None
 
 
 def outcomes_of(algorithm: Algorithm, *, evaluation: bool = False) -> list[Outcome]:

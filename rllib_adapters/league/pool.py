@@ -166,7 +166,7 @@ class LeaguePool(PoolModule):
                 parts.append(self._of_bot(bot, own, len(rows)) if bot else self.opponents.act(names, own))
             except (PlayError, SnapshotError):
                 raise
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 whose = f"the bot {bot!r}" if bot else f"one of the snapshots {', '.join(sorted({*names}))}"
                 raise PlayError(f"{whose} failed: {cause(error)}") from error
         order = torch.tensor([row for rows in rows_of.values() for row in rows]).argsort()

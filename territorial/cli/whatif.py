@@ -4,12 +4,13 @@ import argparse
 import re
 from typing import Any
 
+from territorial._log import LOG
 from territorial.cli import options
 from territorial.cli.options import INTERRUPTED, UsageError, blamed_on, number, option
 from territorial.constants import FRACTION_UNIT
 from territorial.evaluation.players import named_bot
 from territorial.evaluation.what_if import MOST_GAMES, Choice, what_if
-from territorial.evaluation.workers import MOST_PROCESSES
+from territorial.evaluation.workers import MOST_PROCESSES, cause
 from territorial.replay import Replay
 
 EXAMPLES = """\
@@ -83,8 +84,13 @@ def run(parsed: argparse.Namespace) -> int:
         )
     except ValueError as error:
         raise UsageError(re.sub(r"players={.*", "--player", str(error))) from None
+    except Exception as error:  # of a bot
+        raise UsageError(cause(error)) from None
     options.report(parsed, found.text(parsed.seat), found.to_dict(parsed.seat))
-    return 0 if found.games == parsed.games else INTERRUPTED
+    if found.games == parsed.games:
+        return 0
+    LOG.warning("interrupted: %s of %s games were played of each", f"{found.games:,}", f"{parsed.games:,}")
+    return INTERRUPTED
 
 
 def _choice(text: str) -> Choice:

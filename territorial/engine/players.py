@@ -244,7 +244,11 @@ def ask_python_bots(
         games, seats = np.nonzero(is_turn & (view(state, "seats") == code))
         if len(games):
             seen = View(state, config, games, seats, senses)
-            actions[games, seats - 1] = _checked(bot, seen, bot.decide(seen))
+            try:
+                decision = bot.decide(seen)
+            except SystemExit as error:  # which would end whoever plays, without a word
+                raise RuntimeError(f"decide() of {bot.name} ends the process: sys.exit({error})") from None
+            actions[games, seats - 1] = _checked(bot, seen, decision)
             seen.keep_memory()
 
 

@@ -284,7 +284,7 @@ def records_of(attempt: Attempt) -> Iterator[list[Any]]:
         raise PlayingError(failure)
 
 
-def cause(error: Exception) -> str:
+def cause(error: BaseException) -> str:
     """Return the cause of an error in one line, with its last place outside libraries, if any.
 
     An error without a text, such as RLlib's for one of an environment, stands for what caused it.

@@ -108,6 +108,7 @@ class ReplayPlayer:
         room = max(1, snapshot_bytes // sum(block.nbytes for block in start.blocks))
         self._spacing = max(SNAPSHOT_EVERY, -(-replay.num_ticks // room))
         self._kept: dict[int, SavedGame] = {0: start}
+        self._left = 0
 
     @property
     def tick(self) -> int:
@@ -118,13 +119,14 @@ class ReplayPlayer:
         """Return the game at ``tick``, from 0 to the replay's ``num_ticks``."""
         tick = whole_number("tick", tick, 0, self._replay.num_ticks)
         nearest = max(kept for kept in self._kept if kept <= tick)
-        if not nearest <= self.tick <= tick:
+        if not nearest <= self.tick <= tick or self.tick != self._left:  # somebody has played it on
             self.game.restore(0, self._kept[nearest])
         while self.tick < tick:
             corner = (self.tick // self._spacing + 1) * self._spacing
             play_to(self.game, self._replay, min(corner, tick))
             if self.tick == corner and corner not in self._kept:
                 self._kept[corner] = self.game.save(0)
+        self._left = tick
         return self.game
 
 

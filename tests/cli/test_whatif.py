@@ -1,13 +1,24 @@
 """``territorial whatif``: a table and JSON of what other decisions would have led to, and clear refusals."""
 
 import json
+import sys
 
 import pytest
 
+from territorial.bots import PythonBot
 from tests.replay.support import SMALL, recorded_game
 from tests.replay.test_branch import Chancy
 
 CHANCY = "tests.replay.test_branch:Chancy"
+
+
+class Quits(PythonBot):
+    """Ends whoever asks it."""
+
+    name, interval = "quits-1", 10
+
+    def decide(self, view):
+        sys.exit(3)
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +76,7 @@ def test_results_are_the_same_on_any_number_of_processes(file, tmp_path, run):
         ),
         ({"--against": "9:50"}, "the owner in '9:50' is 9; it must be a whole number from 0 to 4"),
         ({"--agents": "nobody"}, "nobody"),
+        ({"--against": "tests.cli.test_whatif:Quits"}, "decide() of quits-1 ends the process: sys.exit(3) ("),
     ],
 )
 def test_what_cannot_be_is_refused(file, options, message, run):

@@ -52,6 +52,10 @@ def test_seeking_back_and_forth_finds_every_tick_as_it_was(played):
         game = replay.seek(tick)
         assert (game.state.tick[0], game.digest(0)) == (tick, digests[tick])
         assert game is replay.seek(tick)
+    replay.seek(100).step(hold=True)  # by somebody who was to look at it
+    assert [replay.seek(tick).digest(0) for tick in (600, 0, 600)] == [
+        digests[tick] for tick in (600, 0, 600)
+    ]
 
 
 def test_a_player_keeps_positions_at_even_distances_and_within_its_memory(played):

@@ -17,7 +17,7 @@ from rllib_adapters.envs.env_config import MAIN, POOL
 from territorial import GameConfig, Scenario, evaluate
 from territorial.bots import PythonBot
 from territorial.evaluation.workers import PlayingError
-from territorial.league import SnapshotStore
+from territorial.league import Group, LineUpDistribution, SnapshotStore
 from tests.rllib.leagues import add, entries, in_engine, network_called, table
 from tests.rllib.support import CONFIG, SmallModule, league, ppo
 
@@ -81,6 +81,15 @@ def test_a_bot_that_fails_in_another_process_is_an_error_of_the_iteration(runner
     algorithm = ends(config.build_algo())
     with pytest.raises(ValueError, match=r"ArithmeticError: decision \d+ \(.*test_fault_tolerance.py, line"):
         algorithm.train()
+
+
+def test_a_table_that_other_processes_refuse_changes_nothing(ends):
+    algorithm = ends(config_of("stock", "bot:novice").env_runners(num_env_runners=1).build_algo())
+    before, too_many = algorithm.config.table, LineUpDistribution([Group(8, {"trainable:main": 1})])
+    with pytest.raises(ValueError, match="8"):
+        set_league(algorithm, too_many)
+    assert algorithm.config.table is before
+    assert algorithm.train()["env_runners"]["num_env_steps_sampled"] >= 24
 
 
 @pytest.mark.parametrize("error", [ArithmeticError, StepFailedRecreateEnvError])
