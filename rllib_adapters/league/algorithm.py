@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 import ray
@@ -53,6 +54,7 @@ class LeagueAlgorithm(Algorithm):
         self._moved_to = None if store is None else store_of(store)
         self.league_callback: Any = None
         """The ``LeagueCallback``; None: there is no league."""
+        self._back: set[int] = set()
         own = config.copy(copy_frozen=False) if isinstance(config, AlgorithmConfig) else config
         super().__init__(own, env, **kwargs)
 
@@ -95,22 +97,28 @@ class LeagueAlgorithm(Algorithm):
         check_snapshots(self.config, self.config.table)
         with MemoryGuard(self.config.memory):
             result = super().step()
-        # Runners in which a player failed are there, which RLlib finds out when it asks, and say so.
-        self.restore_env_runners(self.env_runner_group)
-        for failures in self.env_runner_group.foreach_env_runner(
-            lambda runner: runner.take_failures(), local_env_runner=False
-        ):
-            if failures:
-                raise failures[0]
+        self._raise_failures()
         if self.league_callback is not None:
             result[LEAGUE] = self.league_callback.update(self, self.iteration + 1)
         return result
+
+    def _raise_failures(self) -> None:
+        """Raise what players failed with; RLlib takes their runners for lost, until they answer."""
+        self.restore_env_runners(self.env_runner_group)
+        back, self._back = list(self._back), set()
+        if back:  # else it would ask all, which may be busy
+            taken = self.env_runner_group.foreach_env_runner(
+                lambda runner: runner.take_failures(), remote_worker_ids=back, local_env_runner=False
+            )
+            for error in chain.from_iterable(taken):
+                raise error
 
     def restore_env_runners(self, env_runner_group: Any) -> list[int]:
         """Return which runners have come back; they play by the current settings; called by RLlib."""
         restored = super().restore_env_runners(env_runner_group)
         if restored:
             is_evaluation = env_runner_group is self.eval_env_runner_group
+            self._back |= set() if is_evaluation else set(restored)
             self.bring_up_to_date(
                 env_runner_group, restored, self.evaluation_config if is_evaluation else self.config
             )
