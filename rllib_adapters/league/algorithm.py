@@ -106,7 +106,9 @@ class LeagueAlgorithm(Algorithm):
         """Raise what players failed with; RLlib takes their runners for lost, until they answer."""
         self.restore_env_runners(self.env_runner_group)
         back, self._back = list(self._back), set()
-        if back:  # else it would ask all, which may be busy
+        if self.league_callback is not None:
+            back = self.env_runner_group.healthy_worker_ids()  # for all of which the league waits anyway
+        if back:
             taken = self.env_runner_group.foreach_env_runner(
                 lambda runner: runner.take_failures(), remote_worker_ids=back, local_env_runner=False
             )
