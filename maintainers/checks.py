@@ -74,7 +74,7 @@ CHECK: list[list[list[CheckPart]]] = [
     ],
     [[CheckPart("core", ["python bootstrap.py test -x"])]],
     [
-        # Tests with Ray wait half of their time, so that four of them side by side share two cores.
+        # Tests with Ray wait for processes that start, so that several of them share two cores.
         [
             CheckPart("rllib", [f"{TEST} {BY_FILE} {QUICK} {APART_FROM_KIT} tests/rllib", LEAGUE], "full"),
             CheckPart(

@@ -93,6 +93,12 @@ def wait_for(condition, process):
         time.sleep(0.002)
 
 
+def train_on(algorithm):
+    """Train until an error ends it: an iteration ends without games where processes are slow."""
+    for _ in range(100):
+        algorithm.train()
+
+
 # Ray gives up on its own processes after half a minute, which is too soon on a busy machine.
 ATTEMPTS = 10
 

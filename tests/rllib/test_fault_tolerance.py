@@ -19,7 +19,7 @@ from territorial.bots import PythonBot
 from territorial.evaluation.workers import PlayingError
 from territorial.league import Group, LineUpDistribution, SnapshotStore
 from tests.rllib.leagues import add, entries, in_engine, network_called, table
-from tests.rllib.support import CONFIG, SmallModule, league, ppo
+from tests.rllib.support import CONFIG, SmallModule, league, ppo, train_on
 
 pytestmark = pytest.mark.usefixtures("running_ray")
 
@@ -77,19 +77,18 @@ def test_games_that_fail_are_made_again_by_the_present_table(algorithm):
 
 @pytest.mark.parametrize("runner", RUNNERS)
 def test_a_bot_that_fails_in_another_process_is_an_error_of_the_iteration(runner, ends):
-    config = config_of(runner, Fails("afar")).env_runners(num_env_runners=1)
-    algorithm = ends(config.build_algo())
+    algorithm = ends(config_of(runner, Fails("afar")).env_runners(num_env_runners=1).build_algo())
     with pytest.raises(ValueError, match=r"ArithmeticError: decision \d+ \(.*test_fault_tolerance.py, line"):
-        algorithm.train()
+        train_on(algorithm)
 
 
 def test_a_table_that_other_processes_refuse_changes_nothing(ends):
     algorithm = ends(config_of("stock", "bot:novice").env_runners(num_env_runners=1).build_algo())
     before, too_many = algorithm.config.table, LineUpDistribution([Group(8, {"trainable:main": 1})])
-    with pytest.raises(ValueError, match="8"):
+    with pytest.raises(ValueError, match="8 seats"):
         set_league(algorithm, too_many)
     assert algorithm.config.table is before
-    assert algorithm.train()["env_runners"]["num_env_steps_sampled"] >= 24
+    algorithm.train()
 
 
 @pytest.mark.parametrize("error", [ArithmeticError, StepFailedRecreateEnvError])

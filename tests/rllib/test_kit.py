@@ -51,7 +51,7 @@ from territorial.memory.plan import BudgetError
 from territorial.nets.frozen import Acting, FrozenPolicies
 from tests.league.test_plan import item
 from tests.rllib import kit
-from tests.rllib.support import finish, started, wait_for
+from tests.rllib.support import finish, started, train_on, wait_for
 from tests.torch.reproducible import need
 
 EXTRA = {"four": "pygame", "battle": "magent2", "archers": "pygame", "pistons": "pymunk", "spiel": "pyspiel"}
@@ -547,12 +547,7 @@ def test_agents_that_come_late_are_named(algorithm, runners, ends, tmp_path):
     late = kit.config_of("late", algorithm, runners)
     config = made("unlike", tmp_path, config=late, modules=dict.fromkeys(kit.NAMES, kit.Net))
     with pytest.raises(ValueError, match=r"agent 'late' has no seat; the agents .* are a, b, c"):
-        ends(config.build_algo()).train()
-
-
-def broken(ended):
-    """Fail."""
-    raise KeyError("nobody")
+        train_on(ends(config.build_algo()))
 
 
 @pytest.mark.parametrize(
@@ -563,15 +558,15 @@ def broken(ended):
         (lambda ended: ["won", "lost", "lost"], "TypeError: what outcome returns for a seat is 'won'", 0),
         (lambda ended: {0: 3, 1: 2, 2: 1}, "TypeError: what outcome returns is {0: .*; it must be", 0),
         (lambda ended: 1.0, "TypeError: what outcome returns is 1.0; it must be a list", 0),
-        (broken, "KeyError: 'nobody'", 0),
-        (broken, "KeyError: 'nobody'", 1),
+        (lambda ended: {}["nobody"], "KeyError: 'nobody'", 0),
+        (lambda ended: {}["nobody"], "KeyError: 'nobody'", 1),
     ],
     ids=["length", "nan", "text", "dict", "number", "error", "error afar"],
 )
 def test_outcomes_that_cannot_be_are_errors_of_the_iteration(outcome, message, runners, ends, tmp_path):
     algorithm = ends(made("unlike", tmp_path, runners=runners, outcome=outcome).build_algo())
     with pytest.raises(ValueError, match=f"outcome of episode [0-9a-f]+: .*{message}"):
-        algorithm.train()
+        train_on(algorithm)
 
 
 @pytest.mark.parametrize(
@@ -590,7 +585,7 @@ def test_bots_that_fail_are_named(act, runners, message, ends, tmp_path):
     more = {"modules": {"main": kit.Net}, "bots": {"left": kit.Plays(act)}}
     algorithm = ends(made("four", tmp_path, rules=rules, runners=runners, **more).build_algo())
     with pytest.raises(ValueError, match=message):
-        algorithm.train()
+        train_on(algorithm)
 
 
 @pytest.mark.parametrize(
