@@ -54,7 +54,6 @@ class LeagueAlgorithm(Algorithm):
         self._moved_to = None if store is None else store_of(store)
         self.league_callback: Any = None
         """The ``LeagueCallback``; None: there is no league."""
-        self._back: set[int] = set()
         own = config.copy(copy_frozen=False) if isinstance(config, AlgorithmConfig) else config
         super().__init__(own, env, **kwargs)
 
@@ -97,34 +96,35 @@ class LeagueAlgorithm(Algorithm):
         check_snapshots(self.config, self.config.table)
         with MemoryGuard(self.config.memory):
             result = super().step()
-        self._raise_failures()
+        self.restore_env_runners(self.env_runner_group)
         if self.league_callback is not None:
+            self._raise_failures(None)  # it waits for all runners anyway
             result[LEAGUE] = self.league_callback.update(self, self.iteration + 1)
         return result
 
-    def _raise_failures(self) -> None:
-        """Raise what players failed with; RLlib takes their runners for lost, until they answer."""
-        self.restore_env_runners(self.env_runner_group)
-        back, self._back = list(self._back), set()
-        if self.league_callback is not None:
-            back = self.env_runner_group.healthy_worker_ids()  # for all of which the league waits anyway
-        if back:
-            taken = self.env_runner_group.foreach_env_runner(
-                lambda runner: runner.take_failures(), remote_worker_ids=back, local_env_runner=False
-            )
-            for error in chain.from_iterable(taken):
-                raise error
-
     def restore_env_runners(self, env_runner_group: Any) -> list[int]:
-        """Return which runners have come back; they play by the current settings; called by RLlib."""
+        """Return which runners have come back; they play by the current settings; called by RLlib.
+
+        Where players failed, RLlib takes their runners for lost. Their errors are raised here, as otherwise
+        an iteration that is to have so many steps would never end.
+        """
         restored = super().restore_env_runners(env_runner_group)
         if restored:
             is_evaluation = env_runner_group is self.eval_env_runner_group
-            self._back |= set() if is_evaluation else set(restored)
             self.bring_up_to_date(
                 env_runner_group, restored, self.evaluation_config if is_evaluation else self.config
             )
+            if not is_evaluation:
+                self._raise_failures(restored)
         return restored
+
+    def _raise_failures(self, runners: list[int] | None) -> None:
+        """Raise what players failed with in the processes of these runners, or of all."""
+        taken = self.env_runner_group.foreach_env_runner(
+            lambda runner: runner.take_failures(), remote_worker_ids=runners, local_env_runner=False
+        )
+        for error in chain.from_iterable(taken):
+            raise error
 
     def bring_up_to_date(self, group: Any, restored: list[int], config: Any) -> None:
         """Have runners that were made again play by ``config`` as it is now."""
@@ -400,8 +400,9 @@ def converted(config: AlgorithmConfig, kinds: dict[type, type[LeagueAlgorithmCon
     """Return a configuration of ``kinds`` with all settings of ``config``, which stays as it is.
 
     ``kinds``: by the configuration of RLlib's that each extends. ValueError for the old API stack, for other
-    algorithms, and for a class of the user's own that is derived from RLlib's.
+    algorithms, and for a class of the user's own that is derived from RLlib's; TypeError for anything else.
     """
+    check_type("config", config, AlgorithmConfig, "a configuration of RLlib's, such as PPOConfig()")
     if not (config.enable_rl_module_and_learner and config.enable_env_runner_and_connector_v2):
         raise ValueError(
             "the configuration is for the old API stack, where each policy keeps its own copies "

@@ -320,10 +320,14 @@ LEAGUES: dict[str, tuple[Any, dict[str, Any]]] = {
 
 def config_of(env: str, algorithm: str = "PPO", runners: int = 0, **settings: Any) -> Any:
     """Return RLlib's configuration for an environment."""
-    config = ALGORITHMS[algorithm]().environment(env)
+    config = ALGORITHMS[algorithm]().environment(env).training(train_batch_size_per_learner=40)
     config.env_runners(num_env_runners=runners, num_envs_per_env_runner=2, **settings)
-    config.training(train_batch_size_per_learner=40)
-    return config.training(minibatch_size=20, num_epochs=1) if algorithm == "PPO" else config
+    return (
+        config.training(minibatch_size=20, num_epochs=1)
+        if algorithm == "PPO"
+        # Else an iteration takes ten seconds by default.
+        else config.reporting(min_time_s_per_iteration=0, min_train_timesteps_per_iteration=40)
+    )
 
 
 def rules_of(env: str, **changes: Any) -> LeagueConfig:
