@@ -23,7 +23,7 @@ COMMANDS = {  # extras to install, and steps: the first gets the arguments, and 
     "lint": ("dev", "ruff check .", "ruff format --check .", "mypy", "lint-imports"),
     "docs": ("docs", "sphinx-build -W --keep-going -q -b html docs build/docs", NOTEBOOKS),
     "bench": ("dev", "python -m pytest -o testpaths=benchmarks --benchmark-enable --benchmark-only"),
-    "check": ("dev,docs", "python maintainers/checks.py check"),
+    "check": ("browser,dev,docs", "python maintainers/checks.py check"),
     "verify": ("dev", "python maintainers/checks.py verify"),
     "league": ("rllib", "territorial train runs/league --preset boards"),
 }

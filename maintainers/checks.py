@@ -21,13 +21,10 @@ from environments import BUILT, ENVIRONMENTS, ROOT
 from parts import CheckPart, PartResult, Runner
 
 QUICK = "-m 'not slow and not verify and not browser and not checkout'"
-KIT = "tests/rllib/test_kit.py tests/rllib/test_kit_evaluate.py"
-APART_FROM_KIT = "--ignore-glob '*/test_kit*.py'"
-"""Leagues of other environments take a third of the tests with Ray."""
 QUICK_APART = "-m 'not slow and not verify and not browser'"
 """Also what needs files of the repository: the wheel lies apart, but they are there."""
 TEST = "python -m pytest -q"
-BY_FILE = "-n 2 --dist loadfile"
+SPREAD = "-n 2 --dist worksteal"
 TRAINED = (
     "tests/integrations tests/render/test_picture_files.py tests/test_pages.py "
     "tests/league/test_tensor_file.py tests/env/test_matrix.py::test_pettingzoo_can_make_it_by_name "
@@ -37,8 +34,8 @@ FLOORS = (
     "tests/test_jit.py tests/engine/test_golden.py tests/engine/test_invariants.py tests/env/test_matrix.py "
     "tests/env/test_gymnasium.py tests/env/test_vector.py tests/env/test_semantics.py"
 )
-COMPILED = {"TERRITORIAL_MACHINE_CODE": "numba"}
-"""All other parts play with the machine code of the wheel."""
+PURE = {"TERRITORIAL_MACHINE_CODE": "numba", "TERRITORIAL_WHEEL": ""}
+"""With a wheel without machine code, which can be made beside it; other parts play with that of the wheel."""
 # numba 0.61 is not for Python 3.14.
 NUMBA_FLOOR = "python -c 'import sys; assert sys.version_info < (3, 14)'"
 CHROMIUM = "python -c 'from tests.browser.chromium import find; assert find()'"
@@ -60,42 +57,42 @@ CHECK: list[list[list[CheckPart]]] = [
     ],
     [
         [CheckPart("machine-code", ["python maintainers/machine_code.py native web"])],
-        [CheckPart("types", ["mypy"])],
+        [
+            CheckPart("types", ["mypy"]),
+            CheckPart("packages", ["python maintainers/environments.py full"], variables=PURE),
+            CheckPart("compiler", [f"{TEST} {QUICK} {FLOORS}"], "ends", PURE, needs=NUMBA_FLOOR),
+        ],
     ],
     [
-        # Pages of the documentation play games by the library that machine-code made.
-        [CheckPart("run", ["python bootstrap.py run"]), CheckPart("docs", ["python bootstrap.py docs"])],
+        [CheckPart("run", ["python bootstrap.py run"])],
         [
             CheckPart(
                 "wheel",
-                ["python maintainers/environments.py full ends", "python maintainers/wheel_contents.py"],
+                ["python maintainers/environments.py full", "python maintainers/wheel_contents.py"],
             ),
         ],
     ],
-    [[CheckPart("core", ["python bootstrap.py test -x"])]],
     [
-        # Tests with Ray wait for processes that start, so that several of them share two cores.
+        # Two streams of tests keep two cores busy, and what starts slowly beside them; with more, each test
+        # takes more time of the processor.
         [
-            CheckPart("rllib", [f"{TEST} {BY_FILE} {QUICK} {APART_FROM_KIT} tests/rllib", LEAGUE], "full"),
-            CheckPart(
-                "quick-browser", [BROWSER, f"{TEST} -m 'browser and quick' tests/browser"], needs=CHROMIUM
-            ),
+            CheckPart("core", ["python bootstrap.py test -x"]),
+            CheckPart("rllib", [f"{TEST} {SPREAD} {QUICK} tests/rllib tests/torch"], "full"),
+            CheckPart("trainers", [f"{TEST} {SPREAD} {QUICK_APART} {TRAINED}"], "full"),
         ],
         [
-            CheckPart("rllib-kit", [f"{TEST} {QUICK} {KIT}"], "full"),
+            # Pages of the documentation play games by the library that machine-code made.
+            CheckPart("docs", ["python bootstrap.py docs"]),
+            CheckPart("nothing-compiles", ["python maintainers/first_steps.py"], "full"),
+            CheckPart("quick-browser", [f"{TEST} -m 'browser and quick' tests/browser"], needs=CHROMIUM),
             CheckPart(
-                "trainers",
+                "examples",
                 [
-                    f"{TEST} {QUICK_APART} {TRAINED}",
+                    LEAGUE,
                     "python examples/ppo.py --num-games 4 --rollout 16 --total-steps 192 --eval-games 4",
                 ],
                 "full",
             ),
-        ],
-        [
-            CheckPart("nothing-compiles", ["python maintainers/first_steps.py"], "full"),
-            CheckPart("torch", [f"{TEST} {QUICK} tests/torch"], "full"),
-            CheckPart("compiler", [f"{TEST} {QUICK} {FLOORS}"], "ends", COMPILED, needs=NUMBA_FLOOR),
         ],
     ],
 ]
@@ -193,7 +190,7 @@ VERIFY: list[CheckPart] = [
     CheckPart(
         "publishing",
         [
-            "twine check --strict ../../dist/*/*",
+            "twine check --strict ../../dist/*/*/*",
             "check-wheel-contents ../../dist",
             f"zizmor --offline --no-progress --quiet {GITHUB}",
             f"{SCHEMA}.github-workflows {GITHUB}/workflows/*.yml",

@@ -111,20 +111,23 @@ def _constraints_of(name: str) -> Path:
 def built_wheel() -> Path:
     """Return the wheel of the checkout, with the machine code of this system; it is built unless it is there.
 
-    Built beside it is the sdist. The wheel is one without machine code where the checkout has none.
+    Built beside it is the sdist. The wheel is one without machine code where the checkout has none, or where
+    TERRITORIAL_WHEEL says so.
     """
     from territorial.jit.library import FOLDER, system
 
+    of_system = os.environ.get("TERRITORIAL_WHEEL", system() if FOLDER.exists() else "")
     sources = [path for name in ("territorial", "rllib_adapters") for path in (ROOT / name).rglob("*")]
+    sources = [path for path in sources if of_system or FOLDER not in path.parents]
     sources += [ROOT / name for name in ("pyproject.toml", "README.md", "LICENSE")]
     digest = hashlib.sha256()
     for path in sorted(path for path in sources if path.is_file() and "__pycache__" not in path.parts):
         digest.update(f"{path.relative_to(ROOT)}".encode() + path.read_bytes())
-    folder = BUILT / "dist" / digest.hexdigest()[:16]
+    folder = BUILT / "dist" / (of_system or "any") / digest.hexdigest()[:16]
     if not list(folder.glob("*.whl")):
-        shutil.rmtree(BUILT / "dist", ignore_errors=True)
+        shutil.rmtree(folder.parent, ignore_errors=True)
         build = [program("source", "python"), "-m", "build", "--sdist", "--wheel", "--outdir", folder, ROOT]
-        variables = os.environ | {"TERRITORIAL_WHEEL": system() if FOLDER.exists() else ""}
+        variables = os.environ | {"TERRITORIAL_WHEEL": of_system}
         subprocess.run(build, check=True, stdout=subprocess.DEVNULL, env=variables)
     return next(folder.glob("*.whl"))
 

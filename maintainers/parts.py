@@ -122,7 +122,7 @@ class Runner:
         place = ROOT
         if part.environment != "source":
             make = f"python maintainers/environments.py {part.environment}"
-            yield make, ROOT, own | {"PATH": _path_of("source")}
+            yield make, ROOT, own | {"PATH": _path_of("source")} | part.variables
             place = tests_apart(part.name)
             own["PYTHONPATH"] = ""
             yield FROM_THE_WHEEL, place, own | {"PATH": _path_of(part.environment)}

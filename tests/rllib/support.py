@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from unittest.mock import patch
 
 import numpy as np
 import ray
@@ -101,22 +102,21 @@ def train_on(algorithm):
 
 # Ray gives up on its own processes after half a minute, which is too soon on a busy machine.
 ATTEMPTS = 10
+PLAIN = {"RAY_DEDUP_LOGS": "1", "RAY_worker_niceness": "0"}
 
 
 def start_ray(num_cpus=6):
     """Ray in as little memory as it does with, and with the priority of this process."""
-    os.environ.setdefault("RAY_DEDUP_LOGS", "1")
-    os.environ.setdefault("RAY_worker_niceness", "0")
     for left in reversed(range(ATTEMPTS)):
         try:
-            ray.init(
-                address="local",  # whatever other clusters there may be
-                num_cpus=num_cpus,
-                object_store_memory=150_000_000,
-                include_dashboard=False,
-                log_to_driver=False,
-                runtime_env={"env_vars": env_vars()},
-            )
+            with patch.dict(os.environ, PLAIN | os.environ | env_vars()):  # also of processes started ahead
+                ray.init(
+                    address="local",  # whatever other clusters there may be
+                    num_cpus=num_cpus,
+                    object_store_memory=150_000_000,
+                    include_dashboard=False,
+                    log_to_driver=False,
+                )
             return
         except Exception:
             ray.shutdown()
