@@ -6,6 +6,7 @@ import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from functools import partial
+from types import NoneType
 from typing import Any
 
 from ray.rllib.algorithms.algorithm import Algorithm
@@ -36,10 +37,13 @@ from rllib_adapters.modules.frozen_pool import FrozenPool, pool_settings
 from rllib_adapters.modules.pairs import PairModule
 from rllib_adapters.networks import default_of
 from rllib_adapters.observations.connector import frames_for_learners, frames_for_runners
-from territorial.config.validation import one_of
+from territorial.config.validation import check_keywords, check_type, one_of
 from territorial.league import League, SnapshotStore
 from territorial.league.seating import GAME
 from territorial.nets import PairPolicy
+
+SETTINGS = ("trunk", "hold_probability", "size", "value_chunk")
+"""What modules of this package read of the settings of ``configure``."""
 
 
 def configure(
@@ -88,8 +92,9 @@ def configure(
         value_chunk: rows for which values are computed at a time; default 64, of a ``PairModule`` 4096.
 
     Raises:
-        TypeError: for an entry of ``env_config`` that does not exist, or is among ``settings``, and for a
-            module that is no ``BoardModule``, where it must be one: with boards; or is one with pairs.
+        TypeError: for an entry of ``env_config`` that does not exist, or is among ``settings``; for a setting
+            that no module reads, if ``module`` is None; and for a module that is no ``BoardModule``, where it
+            must be one: with boards; or is one with pairs.
         ValueError: for an algorithm that cannot learn from these games, for modules that are not those of the
             league, and for ``runner`` or ``store`` that do not do.
 
@@ -108,9 +113,12 @@ def configure(
     one_of("runner", runner, RUNNERS)
     one_of("frozen_seats", frozen_seats, ("engine", "pool"))
     config = converted(config, CONFIGS)
+    check_type("env_config", env_config, (Mapping, NoneType), "a dict of entries of EnvConfig")
     misplaced = [spec.name for spec in dataclasses.fields(EnvConfig) if spec.name in settings]
     if misplaced:
         raise TypeError(f"{misplaced[0]} is an entry of the env_config; put it there")
+    if module is None:  # else they may be of a class of the user's own
+        check_keywords("configure", settings, SETTINGS)
     entries = {name: value for name, value in (env_config or {}).items() if name != "store"}
     options = EnvConfig.from_config(entries)
     specs = {
@@ -175,6 +183,8 @@ def configure_league(
     by the trial's id. A store has one writer at a time: StoreInUseError where another run has it.
 
     """
+    check_type("league", league, League, "a League")
+    check_type("start", start, (str, os.PathLike, NoneType), "a file of weights")
     if league.config.env != GAME:
         raise ValueError(
             f"env of the league is {league.config.env!r}, and it must be {GAME!r}; add_league(...) takes "

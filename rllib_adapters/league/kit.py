@@ -85,7 +85,6 @@ def add_league(
 
     """
     kinds: dict[str, tuple[Any, Any, str]] = {
-        "config": (config, AlgorithmConfig, "a configuration of RLlib's"),
         "league": (league, League, "a League"),
         "store": (store, (SnapshotStore, str, PathLike), "a folder, or its SnapshotStore"),
         "bots": (bots, (Mapping, NoneType), "a dict of objects by name"),

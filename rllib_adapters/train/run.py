@@ -166,11 +166,8 @@ class Run:
         if self.training.memory_mb:
             plan = predict(self.training.setup(parameters_of(self.training)), self.training.net.obs)
             plan.check_budget(self.training.memory_mb * MB)
-        return self._configuration().build_algo()
-
-    def _configuration(self) -> AlgorithmConfig:
-        """Return what the algorithm of a new run is built from."""
-        return configured(self.training, self.store, PPOConfig().training(use_kl_loss=False))
+        own = PPOConfig().training(use_kl_loss=False)
+        return configured(self.training, self.store, own).build_algo()
 
     def _restore(self, latest: Path) -> Algorithm:
         try:

@@ -12,14 +12,14 @@ import numpy.typing as npt
 from territorial.config import GameConfig
 from territorial.config.fields import takes_keywords_of
 from territorial.config.land_mask import LandMask
-from territorial.config.validation import one_of, suggests_keywords
+from territorial.config.validation import one_of, suggests_keywords, whole_number
 from territorial.constants import AGENT_CODE, STREAM_START
 from territorial.engine.pair_observations import PairCandidates
 from territorial.engine.recording import Launches
 from territorial.engine.saved_game import SavedGame
 from territorial.engine.seats import Seat
 from territorial.engine.step import AUTORESETS
-from territorial.engine.vec_game import Autoreset, EndWhen, VecGame
+from territorial.engine.vec_game import MAX_GAMES, Autoreset, EndWhen, VecGame
 from territorial.envs.custom_rewards import CustomRewards, reward_names
 from territorial.envs.forms import FORMS, Observation, only_key, space_of
 from territorial.envs.infos import StepOutcome, agent_info, info_names, nothing_played, played_by
@@ -159,7 +159,7 @@ class TerritorialVec(WritableArrays):
         entropy = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
         self.game = VecGame(
             GameConfig() if config is None else config,
-            num_envs,
+            whole_number("num_envs", num_envs, 1, MAX_GAMES),
             entropy,
             num_threads,
             autoreset=cast(Autoreset, "disabled" if looks else autoreset),

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from territorial import bots
-from territorial.config.validation import one_of, whole_number
+from territorial.config.validation import check_type, one_of, whole_number
 from territorial.constants import LARGEST_SEED
 from territorial.engine.seats import AGENT, Seat
 from territorial.evaluation.intervals import mean_of
@@ -147,6 +147,7 @@ def evaluate(
         4
 
     """
+    check_type("configs", configs, Mapping, "a dict of scenarios by name")
     entrants = Entrants()
     wanted = _pairs(_entered(entrants, policies), configs, pairs)
     scenarios = {

@@ -10,7 +10,7 @@ from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from types import CellType, CodeType, FunctionType
-from typing import Any, Protocol, TypeGuard, runtime_checkable
+from typing import Any, Protocol, TypeGuard, get_args, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from territorial.bots import Program, PythonBot, Style
 from territorial.bots.bot_files import bot_of_file, is_bot_file
 from territorial.bots.program import PROGRAM, OnFailure
 from territorial.config import GameConfig
+from territorial.config.validation import one_of
 from territorial.engine.seats import AGENT, CompiledBot, CustomBot, Seat, is_built_in
 from territorial.engine.vec_game import VecGame
 from territorial.files.bounded import open_file
@@ -105,6 +106,7 @@ class Entrants:
     ) -> None:
         self.players: dict[str, Player] = {}
         """The players by their names: those of bots of the engine, custom bots, and policies."""
+        one_of("on_failure", on_failure, get_args(OnFailure))
         self._policies, self._on_failure = policies or {}, on_failure
         self._found: dict[str, Seat | ActingPolicy] = {}
         self.names = tuple(self._register(i, player) for i, player in enumerate(asked))

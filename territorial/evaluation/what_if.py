@@ -15,7 +15,7 @@ import numpy as np
 
 from territorial.bots.python import PythonBot
 from territorial.config import GameConfig
-from territorial.config.validation import one_of, whole_number
+from territorial.config.validation import check_type, one_of, whole_number
 from territorial.constants import FRACTION_UNIT
 from territorial.engine.saved_game import SavedGame
 from territorial.engine.seats import DRIVEN, EXTERNAL, Seat, name_of
@@ -170,9 +170,9 @@ def what_if(
     games = whole_number("games", games, 2, MOST_GAMES)
     if not isinstance(replay, Replay):
         raise TypeError(f"replay is {replay!r}; it must be a Replay, such as Replay.load(FILE)")
+    check_type("alternatives", alternatives, Mapping, "a dict of decisions by name")
     for name, given in alternatives.items():
-        if not isinstance(given, Mapping):
-            raise TypeError(f"the alternative {name!r} is {given!r}; it must be decisions by seat")
+        check_type(f"the alternative {name!r}", given, Mapping, "decisions by seat")
     if RECORDED in alternatives:
         raise ValueError(f"an alternative is called {RECORDED!r}; that is what was done in the recording")
     known = {one.name: one for one in (players or {}).values() if isinstance(one, PythonBot)}

@@ -113,7 +113,7 @@ REFUSED_BY_VECTORS = [
     ({"render_mode": "film"}, "render_mode is 'film'"),
     ({"autoreset": "later"}, "autoreset is 'later'; it must be one of same_step, next_step, disabled"),
     ({"obs": "raw"}, "obs is 'raw'"),
-    ({"num_envs": 0}, "num_games is 0"),
+    ({"num_envs": 0}, "num_envs is 0"),
     ({"seats": "agent"}, "seats is 'agent'; it must be a sequence"),
     ({"num_allies": 2, "obs": "pairs"}, "num_allies is 2; it must be 0 or None, as these games have no"),
     (

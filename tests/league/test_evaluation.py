@@ -164,6 +164,7 @@ REFUSED = [
     (lambda: quietly({"x": 3}, SCENARIOS, 1), TypeError, r"policies\['x'\] is 3"),
     (lambda: quietly({"banker": "novice"}, SCENARIOS, 1), ValueError, "the name of a built-in bot"),
     (lambda: quietly(["banker"], {}, 1), ValueError, "no configs"),
+    (lambda: quietly(["banker"], [SMALL], 1), TypeError, "configs is .*; it must be a dict of scenarios"),
     (lambda: quietly(["banker"], {"s": SMALL}, 1), TypeError, "it must be a Scenario"),
     (lambda: quietly(["banker"], SCENARIOS, 0), ValueError, "episodes is 0"),
     (

@@ -111,11 +111,17 @@ def test_an_interrupt_keeps_the_games_that_all_decisions_have(replay, monkeypatc
         (50, {1: None}, {"players": {}}, "seat 5 was played by 'chancy-1', which is no bot of the library"),
         (50, {1: None}, {"agents": "nobody"}, "nobody"),
         (10_000, {1: None}, {}, "tick is 10000; it must be"),
+        (50, {}, {"alternatives": [{1: None}]}, "alternatives is .*; it must be a dict of decisions by name"),
+        (50, [(1, None)], {}, "the alternative 'x' is .*; it must be decisions by seat"),
     ],
 )
 def test_what_cannot_be_is_refused(replay, tick, choices, changes, message):
-    with pytest.raises(ValueError, match=message):
-        what_if(replay, tick, {"x": choices}, **{"games": 2, "players": PLAYERS, "processes": 1, **changes})
+    with pytest.raises((TypeError, ValueError), match=message):
+        what_if(
+            replay,
+            tick,
+            **{"alternatives": {"x": choices}, "games": 2, "players": PLAYERS, "processes": 1, **changes},
+        )
 
 
 def test_a_seat_that_is_dead_and_a_game_that_is_over_are_refused(replay):

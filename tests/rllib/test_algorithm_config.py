@@ -346,7 +346,20 @@ ALGORITHMS = [
     ("config", "env", "options", "message"),
     [
         *((config, env_config(), {}, message) for config, message in ALGORITHMS),
+        (
+            PPOConfig,
+            {},
+            {},
+            "config is <class '.*PPOConfig'>; it must be a configuration of RLlib's",
+        ),
+        (PPOConfig(), CONFIG, {}, "env_config is GameConfig.*; it must be a dict of entries of EnvConfig"),
         (PPOConfig(), {}, {"obs": "pairs"}, "obs is an entry of the env_config"),
+        (
+            PPOConfig(),
+            {},
+            {"module": None, "hold_probabilty": 1},
+            r"unexpected keyword argument 'hold_probabilty' \(did you mean 'hold_probability'\?\)",
+        ),
         (
             PPOConfig(),
             {"config": CONFIG, "seats": ["agent"] * 6, "obs": "pairs"},
@@ -427,6 +440,14 @@ def test_settings_that_cannot_be_are_refused_by_name(config, env, options, messa
         (
             lambda: configure_league(PPOConfig(), {}, League(kit.rules_of("four"), rated=False), "store"),
             "env of the league is 'four', and it must be 'territorial'",
+        ),
+        (
+            lambda: configure_league(PPOConfig(), {}, small_league().config, "store"),
+            "league is LeagueConfig.*; it must be a League",
+        ),
+        (
+            lambda: configure_league(PPOConfig(), {}, small_league(), "store", start=3),
+            "start is 3; it must be a file of weights",
         ),
     ],
 )
