@@ -30,7 +30,8 @@ def main() -> None:
     """Build them all."""
     build = [sys.executable, "-m", "build", "--outdir", str(ROOT / "dist"), str(ROOT)]
     found = sorted(systems())
-    subprocess.run(build, check=True, stdout=subprocess.DEVNULL)
+    # Not from the sdist, as by default, in which the library of pages is not.
+    subprocess.run([*build, "--sdist", "--wheel"], check=True, stdout=subprocess.DEVNULL)
     for system in found:
         variables = os.environ | {"TERRITORIAL_WHEEL": system}
         subprocess.run([*build, "--wheel"], check=True, stdout=subprocess.DEVNULL, env=variables)
