@@ -18,7 +18,6 @@ import argparse
 import ctypes
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -30,6 +29,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from machine_code_calls import Form, caller
+from machine_code_of_macos import without_binder
 
 ROOT = Path(__file__).resolve().parents[1]
 NO_PROCESSOR = {
@@ -60,21 +60,25 @@ WASM = ("wasm-ld", "-mwasm64", "--no-entry", "--export-dynamic", "--gc-sections"
 ARM_MACH, X86_MACH = (*MACH, "aarch64-macos.11.0", "-o"), (*MACH, "x86_64-macos.10.13", "-o")
 WIDE = "-prefer-256-bit"
 """With the registers of 512 bits, which LLVM leaves out for the sake of code that uses few of them."""
+ICELAKE = f"{WIDE},+avx512bitalg,+avx512ifma,+avx512vbmi,+avx512vbmi2,+avx512vnni,+avx512vpopcntdq"
+TO_V3 = (("v2", "x86-64-v2", ""), ("v3", "x86-64-v3", ""))
+TO_ICELAKE = (*TO_V3, ("v4", "x86-64-v4", WIDE), ("icelake", "x86-64-v4", ICELAKE))
+"""Levels of x86-64, see ``territorial.jit.library``: name, processor and features as LLVM has them."""
 TARGETS = {
     **{
-        f"linux-x86_64-{level}": Target("x86_64-unknown-linux-gnu", f"x86-64-{level}", ELF, features)
-        for level, features in (("v2", ""), ("v3", ""), ("v4", WIDE))
+        f"linux-x86_64-{level}": Target("x86_64-unknown-linux-gnu", processor, ELF, features)
+        for level, processor, features in TO_ICELAKE
     },
     "linux-arm64": Target("aarch64-unknown-linux-gnu", "generic", ELF),
     # Not "macosx": LLVM would call functions there that other systems lack. But x18 belongs to macOS.
     "darwin-arm64": Target("arm64-apple-none-macho", "apple-m1", ARM_MACH, "+reserve-x18"),
     **{
-        f"darwin-x86_64-{level}": Target("x86_64-apple-none-macho", f"x86-64-{level}", X86_MACH)
-        for level in ("v2", "v3")
+        f"darwin-x86_64-{level}": Target("x86_64-apple-none-macho", processor, X86_MACH)
+        for level, processor, _ in TO_V3
     },
     **{
-        f"win32-x86_64-{level}": Target("x86_64-pc-windows-msvc", f"x86-64-{level}", DLL, features)
-        for level, features in (("v2", ""), ("v3", ""), ("v4", WIDE))
+        f"win32-x86_64-{level}": Target("x86_64-pc-windows-msvc", processor, DLL, features)
+        for level, processor, features in TO_ICELAKE
     },
     "web": Target(
         "wasm64-unknown-unknown",
@@ -296,7 +300,8 @@ def make_library(target: Target, kernels: list[Compiled], path: Path) -> None:
         made = [f"{output}{path.name}"] if output.endswith(":") else [output, path.name]
         subprocess.run([sys.executable, "-m", "ziglang", *link, *made, *objects], check=True, cwd=folder)
         path.unlink(missing_ok=True)  # a process may have it loaded: in another file's place, not over it
-        shutil.copyfile(Path(folder, path.name), path)
+        library = Path(folder, path.name).read_bytes()
+        path.write_bytes(without_binder(library) if target.link[0] == "cc" else library)
 
 
 def table_of(kernels: list[Compiled], libraries: list[Path]) -> dict[str, Any]:

@@ -23,8 +23,8 @@ LARGEST = 4 * 10**6
 MACHINE_CODE, TABLE, OF_PAGES = "territorial/jit/machine_code/", "kernels.json", "web.wasm"
 IMPORTS = 2
 """The number of the section of WebAssembly in which a library says what it asks for."""
-OF_ZIG = {"dyld_stub_binder", "__dso_handle", "_mh_dylib_header"}
-"""What Zig's linker puts into each library for macOS; the first, which is not used, is the system's."""
+OF_ZIG = {"__dso_handle", "_mh_dylib_header"}
+"""What Zig's linker puts into each library for macOS."""
 FORMATS = {"linux": "ELF", "darwin": "MACHO", "win32": "PE"}
 
 
@@ -96,7 +96,7 @@ def library_faults(system: str, content: bytes, of_files: dict[str, Any]) -> lis
     kernels = [kernel for one in of_files.values() for kernel in one["kernels"].values()]
     symbols = [form["symbol"] for kernel in kernels for form in kernel["forms"]]
     wanted = {*symbols, *(f"{one}_code" for one in symbols), *(kernel["symbol"] for kernel in kernels)}
-    asked = [one.name for one in library.imported_functions if one.name not in OF_ZIG]
+    asked = [one.name for one in library.imported_functions]
     asked += [] if form == "MACHO" else list(map(str, library.libraries))  # each names that of the system
     faults = [f"asks for {asked}"] * bool(asked)
     faults += [f"does not give {sorted(wanted - exported)}"] * bool(wanted - exported)

@@ -203,8 +203,8 @@ def test_a_level_is_that_of_the_processor_or_chosen(monkeypatch):
         pytest.skip("libraries for this kind of processor have no levels")
     for feature in __cpu_features__:
         monkeypatch.setitem(__cpu_features__, feature, True)
-    assert levels() == ["-v4", "-v3", "-v2"]
-    for feature in ("AVX512F", "X86_V4"):
+    assert levels() == ["-icelake", "-v4", "-v3", "-v2"]
+    for feature in ("AVX512_ICL", "AVX512F", "X86_V4"):
         if feature in __cpu_features__:
             monkeypatch.setitem(__cpu_features__, feature, False)
     assert levels() == ["-v3", "-v2"]
