@@ -158,8 +158,8 @@ class Form(ABC):
         """Return all other arrays, (N, ...) each: what ``seats``, 1..P, of ``games`` see."""
 
     def _bytes_of(self, keys: Set[str]) -> int:
-        boxes = [self.keys()[key] for key in keys]
-        return sum(prod(box.shape) * np.dtype(box.dtype).itemsize for box in boxes)
+        boxes = self.keys()
+        return sum(prod(boxes[key].shape) * np.dtype(boxes[key].dtype).itemsize for key in keys)
 
     @property
     def game_bytes(self) -> int:
