@@ -58,7 +58,6 @@ CHECK: list[list[list[CheckPart]]] = [
     [
         [CheckPart("machine-code", ["python maintainers/machine_code.py native web"])],
         [
-            CheckPart("types", ["mypy"]),
             CheckPart("packages", ["python maintainers/environments.py full"], variables=PURE),
             CheckPart("compiler", [f"{TEST} {QUICK} {FLOORS}"], "ends", PURE, needs=NUMBA_FLOOR),
         ],
@@ -81,6 +80,7 @@ CHECK: list[list[list[CheckPart]]] = [
             CheckPart("trainers", [f"{TEST} {SPREAD} {QUICK_APART} {TRAINED}"], "full"),
         ],
         [
+            CheckPart("types", ["mypy"]),
             # Pages of the documentation play games by the library that machine-code made.
             CheckPart("docs", ["python bootstrap.py docs"]),
             CheckPart("nothing-compiles", ["python maintainers/first_steps.py"], "full"),

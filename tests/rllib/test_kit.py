@@ -71,7 +71,7 @@ def made(env, path, algorithm="PPO", runners=0, rules=None, **changes):
     ("env", "algorithm", "runners"),
     [
         ("unlike", "PPO", 0),
-        ("unlike", "APPO", 2),
+        ("unlike", "APPO", 0),
         ("battle", "PPO", 0),
         ("four", "PPO", 2),
         ("four", "IMPALA", 0),
