@@ -92,8 +92,9 @@ def install(venv, extras):
     wanted = sorted({*extras.split(","), *have} - {""})
     print(f"bootstrap: installing {extras or 'the core'} (the first time takes a minute or two)", flush=True)
     pip = [program(venv, "python"), "-m", "pip", "--disable-pip-version-check", "install", "--no-input"]
-    # Without a ready-made numba, pip would try to build LLVM and fail with pages of output.
-    pip += ["--only-binary", "llvmlite,numba", "--constraint", str(constraints)]
+    # Without a ready-made numba, pip would try to build LLVM and fail with pages of output. Of all modules
+    # few are ever imported, and Python compiles those.
+    pip += ["--only-binary", "llvmlite,numba", "--no-compile", "--constraint", str(constraints)]
     if subprocess.call([*pip, "-e", f"{ROOT}[{','.join(wanted)}]" if wanted else str(ROOT)]):
         stamp.write_text("\n".join(before))  # pip came to an end and left what was there
         sys.exit("bootstrap: pip failed, as it says above; it reads HTTPS_PROXY, PIP_INDEX_URL and PIP_CERT")
@@ -105,6 +106,8 @@ def main(name="", *arguments):
     if name not in COMMANDS:
         print(f"usage: python3 bootstrap.py {'|'.join(COMMANDS)} [arguments]: see the Makefile")
         return 2
+    # Else all processes of a league would compile the modules of torch and Ray anew: five seconds each.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     extras, *steps = COMMANDS[name]
     venv = ROOT / (".venv-rllib" if extras == "rllib" else ".venv")
     install(venv, extras)
