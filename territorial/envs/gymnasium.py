@@ -1,8 +1,9 @@
 """Gymnasium environments: ``SeatEnv`` for one agent, ``SeatVectorEnv`` for many."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import cycle, islice
+from types import NoneType
 from typing import Any, Unpack
 
 import gymnasium
@@ -13,7 +14,7 @@ from gymnasium.vector.utils import batch_space
 
 from territorial import bots
 from territorial.config.fields import takes_keywords_of
-from territorial.config.validation import shown, whole_number
+from territorial.config.validation import check_type, shown, whole_number
 from territorial.constants import LARGEST_SEED
 from territorial.engine.batch_arrays import seed_of_episode
 from territorial.engine.seats import Seat
@@ -220,6 +221,7 @@ class SeatVectorEnv(WritableArrays, VectorEnv[Observation, Any, Array]):
 
     def _games_of(self, options: dict[str, Any] | None) -> Bools:
         """Return the games, (E,), that a reset with ``options`` begins."""
+        check_type("options", options, (Mapping, NoneType), "a dict, or None")
         mask = np.asarray((options or {}).get("reset_mask", np.ones(self.num_envs, np.bool_)))
         games = mask.ravel()[:: self.vec.num_agents]
         is_by_game = np.array_equal(mask, games.repeat(self.vec.num_agents))

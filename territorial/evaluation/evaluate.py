@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from territorial import bots
-from territorial.config.validation import check_type, one_of, whole_number
+from territorial.config.validation import check_type, checked_list, one_of, whole_number
 from territorial.constants import LARGEST_SEED
 from territorial.engine.seats import AGENT, Seat
 from territorial.evaluation.intervals import mean_of
@@ -213,7 +213,9 @@ def _pairs(
     if wrong := [name for name, scenario in scenarios.items() if not isinstance(scenario, Scenario)]:
         raise TypeError(f"configs[{wrong[0]!r}] is {scenarios[wrong[0]]!r}; it must be a Scenario")
     all_pairs = [(policy, scenario) for scenario in scenarios for policy in policies]
-    wanted = list(dict.fromkeys(all_pairs if given is None else given))
+    wanted = list(dict.fromkeys(all_pairs if given is None else checked_list("pairs", given, tuple)))
+    if odd := [pair for pair in wanted if len(pair) != 2]:
+        raise ValueError(f"pairs has {odd[0]!r}; it must have pairs (policy, scenario)")
     for policy, scenario in wanted:
         one_of("the policy of a pair", policy, policies)
         one_of("the scenario of a pair", scenario, scenarios)

@@ -131,21 +131,22 @@ def test_a_mask_resets_some_games_and_the_others_go_on():
 
 
 @pytest.mark.parametrize(
-    ("mask", "message"),
+    ("options", "message"),
     [
-        ([True] * 7, "must be an array of 8 bools"),
-        ([1] * 8, "must be an array of 8 bools"),
-        (True, "must be an array of 8 bools"),
-        ([[True]] * 8, "must be an array of 8 bools"),
-        ([False] * 8, "some of them True"),
-        ([True] * 6 + [False] * 2, "alike for the 4 agents of a game"),
+        ({"reset_mask": np.array([True] * 7)}, "must be an array of 8 bools"),
+        ({"reset_mask": np.array([1] * 8)}, "must be an array of 8 bools"),
+        ({"reset_mask": np.array(True)}, "must be an array of 8 bools"),
+        ({"reset_mask": np.array([[True]] * 8)}, "must be an array of 8 bools"),
+        ({"reset_mask": np.array([False] * 8)}, "some of them True"),
+        ({"reset_mask": np.array([True] * 6 + [False] * 2)}, "alike for the 4 agents of a game"),
+        ([True] * 8, r"options is \[.*; it must be a dict, or None"),
     ],
 )
-def test_a_mask_that_fits_no_games_is_an_error_and_they_go_on(mask, message):
+def test_a_mask_that_fits_no_games_is_an_error_and_they_go_on(options, message):
     vector = begun(SeatVectorEnv(8, obs="features", **SMALL_GAME), seed=1)
     before = digests(vector)
-    with pytest.raises(ValueError, match=message):
-        vector.reset(seed=2, options={"reset_mask": np.array(mask)})
+    with pytest.raises((TypeError, ValueError), match=message):
+        vector.reset(seed=2, options=options)
     assert digests(vector) == before
 
 

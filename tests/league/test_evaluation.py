@@ -177,6 +177,8 @@ REFUSED = [
         ValueError,
         "the scenario of a pair is 'b'",
     ),
+    (lambda: quietly(["banker"], SCENARIOS, 1, pairs="bs"), TypeError, "pairs is 'bs'; it must be a list"),
+    (lambda: quietly(["banker"], SCENARIOS, 1, pairs=[("banker",)]), ValueError, r"pairs has \('banker',\)"),
     (lambda: Scenario(config=SMALL, seats=["banker"] * 4), ValueError, "no seat is called 'agent'"),
     (lambda: Scenario(config=SMALL, seats=["agent"]), ValueError, "1 entries"),
     (
