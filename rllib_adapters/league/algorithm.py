@@ -25,6 +25,7 @@ from rllib_adapters.league.pool import MOVED, pools_of, store_of
 from territorial.config.validation import check_type, shown
 from territorial.league import SnapshotStore
 from territorial.memory.guard import MemoryGuard
+from territorial.memory.measure import give_back
 
 LEAGUE = "league"
 """The part of an algorithm's state, and of its results, that is the league's."""
@@ -100,6 +101,7 @@ class LeagueAlgorithm(Algorithm):
         if self.league_callback is not None:
             self._raise_failures(None)  # it waits for all runners anyway
             result[LEAGUE] = self.league_callback.update(self, self.iteration + 1)
+        give_back()  # the batches of the iteration, which have been freed by now
         return result
 
     def restore_env_runners(self, env_runner_group: Any) -> list[int]:

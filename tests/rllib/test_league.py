@@ -20,8 +20,6 @@ from rllib_adapters.league.callback import (
     league_in,
 )
 from rllib_adapters.league.control import freeze, give_weights, set_league, weights_of
-from rllib_adapters.learning import learners
-from rllib_adapters.sampling import runner
 from territorial.league import (
     Gate,
     League,
@@ -203,11 +201,11 @@ def test_what_runners_ship_is_hardly_more_than_its_frames(ends, store):
 
 
 @pytest.mark.parametrize("kind", ["batched", "stock"])
-def test_an_iteration_gives_back_after_sampling_and_after_learning(ends, kind, tmp_path, monkeypatch):
-    given_back = []
-    for place in (runner, learners):
-        monkeypatch.setattr(place, "give_back", lambda name=place.__name__: given_back.append(name))
+def test_memory_is_given_back_after_sampling_learning_and_each_iteration(ends, kind, tmp_path, monkeypatch):
+    given_back, places = [], ["sampling.runner", "learning.learners", "league.algorithm"]
+    for place in places:
+        monkeypatch.setattr(f"rllib_adapters.{place}.give_back", lambda place=place: given_back.append(place))
     algorithm = ends(small_config(fill(tmp_path), runner=kind).build_algo())
     for _ in range(2):
         algorithm.train()
-    assert given_back == [runner.__name__, learners.__name__] * 2
+    assert given_back == places * 2
