@@ -9,24 +9,17 @@ function placeWithin(box, x, y) {
   return [x - left, y - top];
 }
 
+/** A button with `data-key` does what this key does. */
 function connectButtons(page) {
   const speed = element("speed");
   for (const value of SPEEDS) speed.add(new Option(`${value} ticks/s`, value));
   page.setSpeed(page.speed);
   speed.addEventListener("change", () => page.setSpeed(Number(speed.value)));
-  for (const [id, key] of Object.entries(PRESSED)) {
-    element(id).addEventListener("click", () => { if (page.painter) (KEYS[key] ?? WATCH_KEYS[key])(page); });
-  }
-  element("play").addEventListener("click", () => page.play());
-  element("back").addEventListener("click", () => page.step(-1));
-  element("forth").addEventListener("click", () => page.step(1));
   element("seek").addEventListener("input", (event) => page.seek(Number(event.target.value)));
-  element("help").addEventListener("click", () => element("manual").showModal());
-  element("theme").addEventListener("click", () => toggleTheme(page));
-  element("followed").querySelector("button").addEventListener("click", () => page.follow(0));
-  element("zoom").addEventListener("click", ({ target }) => {
-    const acts = { in: "+", out: "-", fit: "w", own: "m" };
-    if (page.painter) KEYS[acts[target.value]]?.(page);
+  document.addEventListener("click", ({ target }) => {
+    const key = target.closest("button")?.dataset.key;
+    const act = keysOf(page)[key] ?? WATCH_KEYS[key]; // who plays copies links, too, if there is the button
+    if (page.painter || FILMLESS.includes(key)) act?.(page);
   });
 }
 
@@ -111,8 +104,7 @@ const WATCH_KEYS = {
   "?": () => element("manual").showModal(),
 };
 
-/** The keys that buttons stand for. */
-const PRESSED = { names: "b", attacks: "a", density: "d", hide: "f", live: "End", link: "k", picture: "c" };
+const FILMLESS = ["t", "?"]; // what their buttons do before there is anything to see
 
 const keysOf = (page) => ({ ...KEYS, ...(page.game?.keys ?? WATCH_KEYS) });
 

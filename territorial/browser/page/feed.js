@@ -9,8 +9,6 @@ class Feed {
   constructor(game) {
     this.game = game;
     this.list = element("feed");
-    this.alarm = newElement("p", { id: "alarm" });
-    element("view").append(this.alarm);
     this.list.addEventListener("keydown", (event) => this.#walk(event));
   }
 
@@ -106,14 +104,8 @@ class Feed {
   #warn() {
     const { game } = this, { attackers, is_over: isOver } = game.now, isAttacked = attackers.length > 0 && !isOver;
     document.body.classList.toggle("is-attacked", isAttacked);
-    this.alarm.hidden = !isAttacked;
     if (!isAttacked) return;
     const [[seat, troops], ...others] = attackers, more = others.length ? ` and ${others.length} more` : "";
-    put(this.alarm, `${game.name(seat)} attacks you with ${short(troops)}${more}`);
-  }
-
-  hide() {
-    document.body.classList.remove("is-attacked");
-    this.alarm.hidden = true;
+    put(element("alarm"), `${game.name(seat)} attacks you with ${short(troops)}${more}`);
   }
 }

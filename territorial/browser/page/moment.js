@@ -1,7 +1,5 @@
 // The moment that is shown, for the followed seat: what it decides, and what the server computes of it.
 
-const MOMENT_PANELS = { advice: "p", agent_view: "o" }; // with their keys
-
 class Moment {
   #open = new Set();
   #shown = {}; // by panel: tick and seat of what it shows, or has asked for
@@ -14,9 +12,7 @@ class Moment {
     if (this.isServed) this.#addPanels();
     else for (const part of this.box.querySelectorAll("#advise, #see, #advice, #forecast")) part.remove();
     this.hasEngine = Boolean(element("engine").textContent);
-    const button = this.box.querySelector("#play-on");
-    button.hidden = !this.hasEngine && !page.film.header.play_on;
-    button.addEventListener("click", () => this.playOn());
+    this.box.querySelector("#play-on").hidden = !this.hasEngine && !page.film.header.play_on;
     WATCH_KEYS.j = () => this.playOn();
   }
 
@@ -24,10 +20,8 @@ class Moment {
     this.advice = new Advice(this);
     this.agentView = new AgentView(this);
     this.buttons = { advice: element("advise"), agent_view: element("see") };
-    for (const [panel, key] of Object.entries(MOMENT_PANELS)) {
-      this.buttons[panel].addEventListener("click", () => this.toggle(panel));
-      WATCH_KEYS[key] = () => this.toggle(panel);
-    }
+    WATCH_KEYS.p = () => this.toggle("advice");
+    WATCH_KEYS.o = () => this.toggle("agent_view");
   }
 
   // As the panels of a page that plays have them.

@@ -21,8 +21,8 @@ class Game {
   constructor(page, connect) {
     this.page = page;
     this.keys = playKeys(this);
-    this.veil = newElement("p", { id: "veil", innerHTML: "<button type='button'><b></b><br>press space, or tap here, to <span></span></button>" });
-    element("view").append(this.veil);
+    element("view").append(element("over-board").content);
+    this.veil = element("veil");
     this.outlines = new Outlines(page);
     this.advice = new Advice(this);
     this.agentView = new AgentView(this);
@@ -425,8 +425,7 @@ class Game {
   watchAgain() {
     this.isLive = false;
     this.page.game = null;
-    this.feed.hide();
-    document.body.classList.remove("is-in-game");
+    document.body.classList.remove("is-in-game", "is-attacked");
     element("view").setAttribute("aria-label", BOARD_WATCHED);
     this.page.seek(0);
     this.page.play(true);
@@ -490,8 +489,6 @@ function connectGame(game) {
   pace.add(new Option("step", "step"));
   pace.addEventListener("change", () => game.setPace(pace.value === "step" ? "step" : Number(pace.value)));
   share.addEventListener("input", () => game.setShare(Number(share.value)));
-  const buttons = { pause: " ", hold: "h", undo: "h", resign: "r", advise: "p", see: "o" }; // with their keys
-  for (const [id, key] of Object.entries(buttons)) element(id).addEventListener("click", () => game.keys[key]());
   element("send").addEventListener("click", () => {
     if (document.body.classList.contains("is-out")) game.watchAgain();
     else if (game.now) game.attack(game.target);
@@ -507,12 +504,6 @@ function connectGame(game) {
     });
   }
   element("ending").addEventListener("keydown", ({ key }) => key.toLowerCase() === "y" && element("ending").close("card"));
-  game.veil.querySelector("button").addEventListener("click", () => game.pause());
-  element("help").addEventListener("click", (event) => {
-    if (!game.isLive) return;
-    event.stopImmediatePropagation();
-    game.ask("rules");
-  }, { capture: true });
 }
 
 document.addEventListener("visibilitychange", () => {

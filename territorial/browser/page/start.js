@@ -43,11 +43,9 @@ class StartCard {
     this.game = game;
     this.dialog = element("start");
     this.form = this.dialog.querySelector("form");
-    const onclick = () => this.open();
-    this.button = newElement("button", { type: "button", id: "again", title: "play again (Y)", hidden: true, onclick }, "play again");
-    element("link").before(this.button);
-    this.marker = newElement("p", { id: "you", innerHTML: "<span>you</span>", hidden: true });
-    element("view").append(this.marker);
+    element("link").before(element("in-header").content);
+    this.button = element("again");
+    this.marker = element("you");
     this.form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.#begin();
