@@ -33,12 +33,16 @@ function connectTimeline(page) {
   connectStrip(page, element("launches"), () => page.launches);
 }
 
+/** Beside a pointer over `box`, `textAt(x, y)` of a place within tells what is there. */
+function connectTip(page, box, textAt) {
+  const describe = (x, y) => textAt(...placeWithin(box, x, y));
+  box.addEventListener("pointermove", (event) => page.tip.show(event, describe));
+  box.addEventListener("pointerleave", () => page.tip.hide());
+}
+
 /** Pointers over a strip of marks, each at its tick. */
 function connectStrip(page, canvas, strip) {
-  canvas.addEventListener("pointermove", (event) => {
-    page.tip.show(event, (x, y) => strip()?.textAt(placeWithin(canvas, x, y)[0]) ?? "");
-  });
-  canvas.addEventListener("pointerleave", () => page.tip.hide());
+  connectTip(page, canvas, (x) => strip()?.textAt(x) ?? "");
   canvas.addEventListener("click", (event) => {
     const mark = strip()?.markAt(within(canvas, event)[0]);
     if (mark) page.seek(mark.tick);
@@ -143,29 +147,27 @@ class Drag {
   }
 
   move(event) {
-    const point = this.points.get(event.pointerId);
+    const point = this.points.get(event.pointerId), now = { x: event.clientX, y: event.clientY };
     if (!point) {
       this.#point(event);
       return;
     }
-    const dx = event.clientX - point.x, dy = event.clientY - point.y;
+    const dx = now.x - point.x, dy = now.y - point.y;
     if (!this.hasMoved && Math.hypot(dx, dy) < 4) return;
     this.hasMoved = true;
     this.box.classList.add("is-dragging");
     this.page.tip.hide();
     const other = [...this.points].find(([id]) => id !== event.pointerId)?.[1];
-    if (other) this.#pinch(point, other, event);
+    if (other) this.#pinch(point, other, now);
     else this.page.dragged(dx, dy);
-    Object.assign(point, { x: event.clientX, y: event.clientY });
+    Object.assign(point, now);
   }
 
   /** Two fingers: what is between them grows as their distance does. */
   #pinch(before, other, now) {
     const distance = (point) => Math.hypot(point.x - other.x, point.y - other.y);
-    const after = { x: now.clientX, y: now.clientY };
-    const { left, top } = this.box.getBoundingClientRect();
-    const middle = [(after.x + other.x) / 2 - left, (after.y + other.y) / 2 - top];
-    this.page.view.zoom(distance(after) / Math.max(1, distance(before)), ...middle);
+    const middle = placeWithin(this.box, (now.x + other.x) / 2, (now.y + other.y) / 2);
+    this.page.view.zoom(distance(now) / Math.max(1, distance(before)), ...middle);
   }
 
   up(event) {
@@ -176,17 +178,15 @@ class Drag {
   }
 
   #point(event) {
-    const isOver = !event.target.closest("p");
-    this.page.pointer = isOver ? within(this.box, event) : null;
-    if (!isOver) {
-      this.page.tip.hide();
-      return;
-    }
-    this.page.tip.show(event, (x, y) => {
-      const { seat, text } = this.page.spotAt(...placeWithin(this.box, x, y));
-      this.page.standings.mark(this.page.followed, seat);
+    const { page, box } = this, isOver = !event.target.closest("p");
+    const describe = (x, y) => {
+      const { seat, text } = page.spotAt(...placeWithin(box, x, y));
+      page.standings.mark(page.followed, seat);
       return text;
-    }, this.page.ownSeat ? (place) => this.page.ownCellsUnder(place) : null);
+    };
+    page.pointer = isOver ? within(box, event) : null;
+    if (isOver) page.tip.show(event, describe, page.ownSeat ? (place) => page.ownCellsUnder(place) : null);
+    else page.tip.hide();
   }
 }
 
@@ -224,12 +224,8 @@ function connectCharts(page) {
       plot.setPointerCapture(event.pointerId);
       go(event);
     });
-    plot.addEventListener("pointermove", (event) => {
-      if (!page.charts) return;
-      if (event.buttons & 1) go(event);
-      page.tip.show(event, (x, y) => chartTip(page, page.charts[number], ...placeWithin(plot, x, y)));
-    });
-    plot.addEventListener("pointerleave", () => page.tip.hide());
+    plot.addEventListener("pointermove", (event) => { if (page.charts && event.buttons & 1) go(event); });
+    connectTip(page, plot, (x, y) => (page.charts ? chartTip(page, page.charts[number], x, y) : ""));
   });
 }
 

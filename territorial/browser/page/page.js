@@ -417,7 +417,6 @@ class Page {
 
   resize() {
     this.view?.resize();
-    this.timeline?.resize();
     this.#redraw();
   }
 
