@@ -27,6 +27,7 @@ class Chart {
     Object.assign(this, { horizon, end });
     if (!this.plot.clientWidth) return; // it is hidden
     this.context = sizedContext(this.canvas, this.plot.clientWidth, this.plot.clientHeight);
+    Object.assign(this.context, { font: "11px system-ui, sans-serif", textBaseline: "bottom" });
     this.seat = seat;
     this.samples = this.#samples();
     this.drawPlot();
@@ -41,15 +42,14 @@ class Chart {
   }
 
   #drawAxis() {
-    const { context, width } = this;
-    context.fillStyle = getComputedStyle(this.plot).getPropertyValue("--faint");
-    context.font = "11px system-ui, sans-serif";
-    context.textBaseline = "bottom";
-    context.textAlign = "left";
-    context.fillText("tick 0", 0, this.height + AXIS);
+    const { context, width } = this, bottom = this.height + AXIS;
+    context.fillStyle = this.colorOf("--faint");
+    context.fillText("tick 0", 0, bottom);
     context.textAlign = "right";
-    context.fillText(count(this.end), width, this.height + AXIS);
+    context.fillText(count(this.end), width, bottom);
   }
+
+  colorOf(name) { return getComputedStyle(this.plot).getPropertyValue(name); }
 
   /** Fills what lies below a height at each sample, as a part of the plot's. */
   fillBelow(heights, color) {
@@ -91,7 +91,6 @@ class LandChart extends Chart {
     this.order = film.standings(this.horizon); // from the bottom up
     const tops = this.samples.map(() => 0), whole = film.numLand;
     context.fillStyle = this.palette.texts[NEUTRAL];
-    context.clearRect(0, 0, this.width, height + AXIS);
     context.fillRect(0, 0, this.samples.at(-1).x, height);
     const bands = this.order.map((seat) => {
       this.samples.forEach(({ frame }, n) => { tops[n] += film.land[frame][seat] / whole; });
@@ -112,8 +111,7 @@ class LandChart extends Chart {
 /** A line of everybody's troops, each tenfold as far up as the one before. */
 class TroopsChart extends Chart {
   drawPlot() {
-    const { context, film } = this;
-    context.clearRect(0, 0, this.width, this.height + AXIS);
+    const { film } = this;
     const most = this.samples.reduce((top, { frame }) => Math.max(top, ...film.troops[frame]), 1000);
     this.top = Math.log10(most * 1.3);
     this.#drawGrid();
@@ -125,20 +123,13 @@ class TroopsChart extends Chart {
   #y(troops) { return this.height * (1 - (Math.log10(Math.max(100, troops)) - 2) / (this.top - 2)); }
 
   #drawGrid() {
-    const { context } = this, style = getComputedStyle(this.plot);
-    context.font = "11px system-ui, sans-serif";
-    context.textAlign = "left";
-    context.textBaseline = "bottom";
-    context.lineWidth = 1;
-    context.strokeStyle = style.getPropertyValue("--line");
-    context.fillStyle = style.getPropertyValue("--faint");
+    const { context } = this, [line, faint] = [this.colorOf("--line"), this.colorOf("--faint")];
     for (let power = 3; power < this.top; power++) {
-      const y = Math.round(this.#y(10 ** power)) + 0.5;
-      context.beginPath();
-      context.moveTo(0, y);
-      context.lineTo(this.width, y);
-      context.stroke();
-      context.fillText(["1K", "10K", "100K", "1M", "10M", "100M"][power - 3] ?? `1e${power}`, 2, y);
+      const y = Math.round(this.#y(10 ** power));
+      context.fillStyle = line;
+      context.fillRect(0, y, this.width, 1);
+      context.fillStyle = faint;
+      context.fillText(["1K", "10K", "100K", "1M", "10M", "100M"][power - 3] ?? `1e${power}`, 2, y + 0.5);
     }
   }
 
@@ -167,11 +158,11 @@ class ChancesChart extends Chart {
   get chances() { return this.film.header.chances; }
 
   drawPlot() {
-    const { context, chances, film, seat, width, end } = this, until = film.ticks[this.horizon];
-    context.clearRect(0, 0, this.width, this.height + AXIS);
-    this.known = chances ? chances.ticks.filter((tick) => tick <= until).length : 0;
-    const known = chances ? chances.ticks.slice(0, this.known) : [];
-    this.drawLines((one) => known.map((tick, n) => [(width * tick) / Math.max(1, end), this.#y(chances.places[n][one - 1])]), 1, 0.2);
+    const { film, seat, width, end, chances: { ticks, places } } = this, until = film.ticks[this.horizon];
+    this.known = ticks.filter((tick) => tick <= until).map((tick, n) => ({ tick, places: places[n] }));
+    const x = (tick) => (width * tick) / Math.max(1, end);
+    const pointsOf = (one) => this.known.map(({ tick, places: then }) => [x(tick), this.#y(then[one - 1])]);
+    this.drawLines(pointsOf, 1, 0.2);
     this.losses.replaceChildren(...(seat ? this.#largestLosses(seat) : []).map((loss) => this.#item(loss)));
   }
 
@@ -179,11 +170,11 @@ class ChancesChart extends Chart {
 
   /** Returns the three largest losses of a seat from one moment to the next: {tick, until, before, after}. */
   #largestLosses(seat) {
-    const { ticks, places } = this.chances, losses = [];
-    for (let n = 1; n < this.known; n++) {
-      const before = places[n - 1][seat - 1], after = places[n][seat - 1];
-      if (after > before) losses.push({ tick: ticks[n - 1], until: ticks[n], before, after });
-    }
+    const steps = this.known.slice(1).map(({ tick: until, places }, n) => {
+      const { tick, places: earlier } = this.known[n];
+      return { tick, until, before: earlier[seat - 1], after: places[seat - 1] };
+    });
+    const losses = steps.filter(({ before, after }) => after > before);
     return losses.sort((one, other) => other.after - other.before - one.after + one.before).slice(0, 3);
   }
 
@@ -193,8 +184,7 @@ class ChancesChart extends Chart {
   }
 
   seatAt(x, y) {
-    const tick = this.tickAt(x), n = this.chances.ticks.findLastIndex((one) => one <= tick);
-    const places = n < this.known ? this.chances.places[n] ?? [] : [];
+    const tick = this.tickAt(x), { places = [] } = this.known.findLast((one) => one.tick <= tick) ?? {};
     return nearestTo(y, [Infinity, ...places.map((place) => this.#y(place))]);
   }
 }

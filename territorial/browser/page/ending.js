@@ -52,7 +52,6 @@ function killsOf(film, seat) {
 class OwnLandChart extends Chart {
   drawPlot() {
     const { film: { land }, seat } = this, most = Math.max(1, ...land.map((all) => all[seat]));
-    this.context.clearRect(0, 0, this.width, this.height + AXIS);
     this.fillBelow(this.samples.map(({ frame }) => (0.96 * land[frame][seat]) / most), this.palette.texts[seat]);
   }
 }

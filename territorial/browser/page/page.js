@@ -342,9 +342,7 @@ class Page {
     this.wake();
   }
 
-  async copyLink() {
-    this.say(await shareLink(hashOf(this.film.ticks[this.frame], this.followed)));
-  }
+  async copyLink() { this.say(await shareLink(this.film.ticks[this.frame], this.followed)); }
 
   async copyPicture() {
     const { film, frame } = this, tick = film.ticks[frame];

@@ -7,12 +7,10 @@ function momentOf(hash) {
   return { tick: number("t"), seat: number("follow") };
 }
 
-const hashOf = (tick, seat) => `#t=${tick}${seat ? `&follow=${seat}` : ""}`;
-
-/** Puts `hash` into the address of the page, and the whole into the clipboard; returns what has been done. */
-async function shareLink(hash) {
+/** Puts a moment into the address of the page, and all of that into the clipboard; returns what it did. */
+async function shareLink(tick, seat) {
   try {
-    history.replaceState(null, "", hash);
+    history.replaceState(null, "", `#t=${tick}${seat ? `&follow=${seat}` : ""}`);
   } catch {
     // A page within a notebook has no address of its own.
   }
@@ -39,15 +37,10 @@ function pictureOf({ view, overlay, painter }, caption) {
   const context = sizedContext(canvas, width, height + line, ratio);
   context.fillStyle = style.getPropertyValue("--panel");
   context.fillRect(0, 0, width, height + line);
-  context.save();
-  context.beginPath();
-  context.rect(0, 0, width, height);
-  context.clip();
-  context.drawImage(overlay.canvas, -left, -top, view.width, view.height);
-  context.restore();
-  context.fillStyle = style.getPropertyValue("--ink");
-  context.font = "13px system-ui, sans-serif";
-  context.textBaseline = "middle";
+  const seen = [left, top, width, height].map((length) => length * ratio);
+  context.drawImage(overlay.canvas, ...seen, 0, 0, width, height);
+  const fillStyle = style.getPropertyValue("--ink");
+  Object.assign(context, { fillStyle, font: "13px system-ui, sans-serif", textBaseline: "middle" });
   context.fillText(caption, 8, height + line / 2, width - 16);
   return canvas;
 }
