@@ -6,25 +6,21 @@ const FRONT_ROWS = 256; // of the board that are looked at, at most: else every 
 /** Finds a place on the front of every attack, and stays near it as the front moves. */
 class FrontPlaces {
   #last = new Map(); // by attack: where its arrow was
-  #numbers = new Uint16Array(256 * 256); // by seat and target: number of the attack + 1
 
   /** Returns [{attack, row, column, down, right}]: edges of cells within `area`, and the way across the front. */
   find(board, width, area, attacks) {
-    attacks.forEach(({ seat, target }, n) => { this.#numbers[seat * 256 + target] = n + 1; });
-    const edges = attacks.map(() => []);
+    const edges = new Map(attacks.map((attack) => [codeOf(attack), []]));
     this.#walk(board, width, area, edges);
-    for (const { seat, target } of attacks) this.#numbers[seat * 256 + target] = 0;
-    const places = attacks.flatMap((attack, n) => (edges[n].length ? [this.#place(attack, edges[n])] : []));
-    this.#last = new Map(places.map((place) => [place.attack.seat * 256 + place.attack.target, place]));
+    const seen = attacks.filter((attack) => edges.get(codeOf(attack)).length);
+    const places = seen.map((attack) => this.#place(attack, edges.get(codeOf(attack))));
+    this.#last = new Map(places.map((place) => [codeOf(place.attack), place]));
     return places;
   }
 
   #walk(board, width, { top, left, bottom, right }, edges) {
-    const numbers = this.#numbers;
     const note = (a, b, row, column, down, right) => {
-      const there = numbers[a * 256 + b], back = numbers[b * 256 + a];
-      if (there) edges[there - 1].push({ row, column, down, right });
-      if (back) edges[back - 1].push({ row, column, down: -down, right: -right });
+      edges.get(256 * a + b)?.push({ row, column, down, right });
+      edges.get(256 * b + a)?.push({ row, column, down: -down, right: -right });
     };
     const step = Math.ceil(Math.max(bottom - top, right - left) / FRONT_ROWS), below = step * width;
     for (let row = top - (top % step); row < bottom; row += step) {
@@ -43,7 +39,7 @@ class FrontPlaces {
 
   /** Returns the edge nearest to where the arrow was, or to the middle of the front, and the way it points. */
   #place(attack, edges) {
-    const aim = this.#last.get(attack.seat * 256 + attack.target) ?? middleOf(edges);
+    const aim = this.#last.get(codeOf(attack)) ?? middleOf(edges);
     const away = (edge, from) => Math.hypot(edge.row - from.row, edge.column - from.column);
     const { row, column, ...way } = edges.reduce((best, edge) => (away(edge, aim) < away(best, aim) ? edge : best));
     let down = 0, right = 0;
@@ -56,6 +52,8 @@ class FrontPlaces {
     return length < 0.5 ? { attack, row, column, ...way } : { attack, row, column, down: down / length, right: right / length };
   }
 }
+
+const codeOf = ({ seat, target }) => 256 * seat + target;
 
 function middleOf(edges) {
   const sum = (name) => edges.reduce((total, edge) => total + edge[name], 0) / edges.length;
@@ -89,12 +87,10 @@ class Arrows {
     for (const [ahead, aside] of outline) context.lineTo(...point(ahead * length, aside * thick));
     context.closePath();
     context.lineJoin = "round";
-    context.lineWidth = 3.5;
-    context.strokeStyle = "#fff";
-    context.stroke();
-    context.lineWidth = 1.5;
-    context.strokeStyle = "#000";
-    context.stroke();
+    for (const [strokeStyle, lineWidth] of [["#fff", 3.5], ["#000", 1.5]]) {
+      Object.assign(context, { strokeStyle, lineWidth });
+      context.stroke();
+    }
     context.fillStyle = color;
     context.fill();
   }
@@ -102,13 +98,9 @@ class Arrows {
 
 /** Writes a number that is read on whatever is there, in letters of `size` pixels. */
 function writeFigure(context, x, y, text, size = 12) {
-  context.font = `600 ${size}px system-ui, sans-serif`;
-  context.textAlign = "center";
-  context.textBaseline = "middle";
-  context.lineJoin = "round";
-  context.lineWidth = 3;
-  context.strokeStyle = "#fff";
+  const font = `600 ${size}px system-ui, sans-serif`;
+  Object.assign(context, { font, textAlign: "center", textBaseline: "middle", fillStyle: "#000" });
+  Object.assign(context, { strokeStyle: "#fff", lineWidth: 3, lineJoin: "round" });
   context.strokeText(text, x, y);
-  context.fillStyle = "#000";
   context.fillText(text, x, y);
 }

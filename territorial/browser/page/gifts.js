@@ -4,40 +4,23 @@ const GIFT_TICKS = 40; // for so long a donation is shown; it fades
 const GIFT_BEND = 0.18; // how far the middle of an arrow is beside the straight line, of its length
 const GIFT_FREE = 26; // pixels that stay free at both ends, for the labels
 
-/** Returns by owner code the {row, column} of the middle of its land; nothing for those without. */
-function middlesOf(board, width) {
-  const cells = new Uint32Array(256), rows = new Float64Array(256), columns = new Float64Array(256), middles = [];
-  for (let cell = 0, row = 0, column = 0; cell < board.length; cell++) {
-    const owner = board[cell];
-    cells[owner]++;
-    rows[owner] += row;
-    columns[owner] += column;
-    if (++column === width) [row, column] = [row + 1, 0];
-  }
-  cells.forEach((count, owner) => {
-    if (count) middles[owner] = { row: rows[owner] / count, column: columns[owner] / count };
-  });
-  return middles;
-}
-
 class Gifts {
   constructor(context, film, palette) { Object.assign(this, { context, film, palette }); }
 
   /** Returns the donations at `frame`, each with the places where its arrow begins and ends. */
   find(board, width, frame, labels) {
     const gifts = this.film.recentGifts(frame, GIFT_TICKS);
-    if (!gifts.length) return [];
-    const middles = middlesOf(board, width);
-    for (const label of labels) middles[label.owner] = label; // where the name stands, if it does
-    return gifts.flatMap((gift) => {
-      const from = middles[gift.seat], to = middles[gift.target];
-      return from && to ? [{ gift, from, to }] : [];
-    });
+    const spotOf = (owner) => {
+      const label = labels.find((one) => one.owner === owner); // where the name stands, if it does
+      return label ? { row: label.row + 0.5, column: label.column + 0.5 } : centerOf(board, width, owner);
+    };
+    const found = gifts.map((gift) => ({ gift, from: spotOf(gift.seat), to: spotOf(gift.target) }));
+    return found.filter(({ from, to }) => from && to);
   }
 
   /** Draws donations that were found; those of `seat` (0: nobody) stand out. All have their troops in figures. */
   draw(places, view, tick, seat) {
-    const point = ({ row, column }) => [view.x + (column + 0.5) * view.scale, view.y + (row + 0.5) * view.scale];
+    const point = ({ row, column }) => [view.x + column * view.scale, view.y + row * view.scale];
     for (const { gift, from, to } of places) {
       const isOther = seat && gift.seat !== seat && gift.target !== seat;
       const age = Math.max(0, tick - gift.tick) / GIFT_TICKS;

@@ -62,29 +62,20 @@ class LabelPlaces {
   /** Returns by owner the place of most room not far from the middle of its land, -1 for none. */
   #best() {
     const { seen, room, rows, columns } = this;
-    const count = new Int32Array(256), down = new Float64Array(256), across = new Float64Array(256);
-    for (let row = 0, at = 0; row < rows; row++) {
-      for (let column = 0; column < columns; column++, at++) {
-        const owner = seen[at];
-        count[owner]++;
-        down[owner] += row;
-        across[owner] += column;
-      }
+    const cells = new Int32Array(256), down = new Float64Array(256), across = new Float64Array(256);
+    for (let at = 0; at < rows * columns; at++) {
+      cells[seen[at]]++;
+      down[seen[at]] += Math.floor(at / columns);
+      across[seen[at]] += at % columns;
     }
-    for (let owner = 0; owner < 256; owner++) {
-      down[owner] /= count[owner] || 1;
-      across[owner] /= count[owner] || 1;
-    }
+    const middle = (sums) => sums.map((sum, owner) => sum / (cells[owner] || 1));
+    const [rowOf, columnOf] = [middle(down), middle(across)];
     const best = new Int32Array(256).fill(-1), most = new Float64Array(256).fill(-Infinity);
-    for (let row = 0, at = 0; row < rows; row++) {
-      for (let column = 0; column < columns; column++, at++) {
-        const owner = seen[at];
-        const away = Math.abs(row - down[owner]) + Math.abs(column - across[owner]);
-        const worth = room[at] - LABEL_PULL * away;
-        if (worth <= most[owner]) continue;
-        most[owner] = worth;
-        best[owner] = at;
-      }
+    for (let at = 0; at < rows * columns; at++) {
+      const owner = seen[at], row = Math.floor(at / columns), column = at % columns;
+      const away = Math.abs(row - rowOf[owner]) + Math.abs(column - columnOf[owner]);
+      const worth = room[at] - LABEL_PULL * away;
+      if (worth > most[owner]) [most[owner], best[owner]] = [worth, at];
     }
     return best;
   }

@@ -82,21 +82,18 @@ class Outlines {
 
 /** Returns a table, by 256 * owner code + owner code beside it, of the kind of side that is between them. */
 function sidesOf(seat, legal, isAlly) {
-  const table = new Uint8Array(256 * 256), isFree = legal.has(NEUTRAL);
+  const table = new Uint8Array(256 * 256);
   const set = (a, b, side) => { table[256 * a + b] = table[256 * b + a] = side; };
-  for (let owner = 1; owner < BLOCKED; owner++) {
-    if (!isAlly(owner)) continue;
-    for (let other = 0; other < BLOCKED; other++) set(owner, other, ALLY_SIDE);
+  const surround = (owner, side) => {
+    for (let other = 0; other < BLOCKED; other++) set(owner, other, side); // coasts can be seen as they are
     set(owner, owner, 0);
-  }
-  for (const owner of legal) {
-    if (owner === NEUTRAL) continue; // of free land, only the front
-    for (let other = 0; other < BLOCKED; other++) set(owner, other, TARGET_SIDE); // coasts can be seen as they are
-    set(owner, owner, 0);
-  }
+  };
+  for (let owner = 1; owner < BLOCKED; owner++) if (isAlly(owner)) surround(owner, ALLY_SIDE);
+  const others = [...legal].filter((owner) => owner !== NEUTRAL); // of free land, only the front
+  for (const owner of others) surround(owner, TARGET_SIDE);
   if (!seat) return table; // of who only watches
-  for (let other = 0; other <= BLOCKED; other++) set(seat, other, OWN_SIDE);
-  if (isFree) set(seat, NEUTRAL, TARGET_SIDE);
-  set(seat, seat, 0);
+  surround(seat, OWN_SIDE);
+  set(seat, BLOCKED, OWN_SIDE);
+  if (legal.has(NEUTRAL)) set(seat, NEUTRAL, TARGET_SIDE);
   return table;
 }
