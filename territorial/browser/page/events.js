@@ -12,9 +12,9 @@ class GameEvents {
   gifts = [];   // {tick, seat, target, troops}: each larger than all before it
   #next = 0;
   #first = { seat: 0, tick: 0 };
-  #fought = new Map(); // by pair: cells that each took from the other in the last FIGHT_TICKS
-  #oldest = 0;         // frame of these
-  #behind = 0;         // frame SWING_TICKS before
+  #taken = new Map(); // by attack: cells that it took in the last FIGHT_TICKS
+  #oldest = 0;        // frame of these
+  #behind = 0;        // frame SWING_TICKS before
 
   constructor(film) { this.film = film; }
 
@@ -29,8 +29,8 @@ class GameEvents {
   }
 
   #gift(frame) {
+    const tick = this.film.ticks[frame];
     for (const gift of this.film.gifts[frame]) {
-      const tick = this.film.ticks[frame];
       if (gift.troops > (this.gifts.at(-1)?.troops ?? 0)) this.gifts.push({ ...gift, tick, until: tick });
     }
   }
@@ -73,47 +73,35 @@ class GameEvents {
     for (; ticks[frame] - ticks[this.#oldest] > FIGHT_TICKS; this.#oldest++) {
       for (const attack of attacks[this.#oldest]) this.#count(attack, -1);
     }
+    const taken = (seat, target) => this.#taken.get(codeOf({ seat, target })) ?? 0;
     for (const { seat, target } of attacks[frame]) {
-      const pair = this.#fought.get(pairOf(seat, target));
-      if (!pair || Math.min(...pair) <= (this.fights.at(-1)?.cells ?? 0)) continue;
+      const cells = Math.min(taken(seat, target), taken(target, seat));
+      if (cells <= (this.fights.at(-1)?.cells ?? 0)) continue;
       const seats = [Math.min(seat, target), Math.max(seat, target)];
-      this.fights.push({ tick: ticks[this.#oldest], until: ticks[frame], seats, cells: Math.min(...pair) });
+      this.fights.push({ tick: ticks[this.#oldest], until: ticks[frame], seats, cells });
     }
   }
 
-  #count({ seat, target, cells }, sign) {
-    if (target === NEUTRAL || !cells) return;
-    const pair = this.#fought.get(pairOf(seat, target)) ?? [0, 0];
-    pair[seat < target ? 0 : 1] += sign * cells;
-    this.#fought.set(pairOf(seat, target), pair);
+  #count(attack, sign) {
+    const code = codeOf(attack);
+    this.#taken.set(code, (this.#taken.get(code) ?? 0) + sign * attack.cells);
   }
 
   /** Returns the moments worth a visit up to `tick`, in the order of time: {tick, text}. */
   highlights(tick) {
-    const { film } = this, known = (list) => list.findLast(({ until }) => until <= tick), found = [];
-    const swing = known(this.swings), fight = known(this.fights), death = this.deaths[0];
-    if (death && death.tick <= tick) found.push({ tick: death.tick, text: `first out: ${film.name(death.seat)}` });
-    if (swing) {
-      const gain = percent(swing.cells, film.numLand);
-      found.push({ tick: swing.tick, text: `largest swing: ${film.name(swing.seat)} gains ${gain}` });
-    }
-    if (fight) found.push({ tick: fight.tick, text: `closest fight: ${fight.seats.map((seat) => film.name(seat)).join(" and ")}` });
-    const gift = known(this.gifts), outs = this.teamsOut.filter((out) => out.tick <= tick);
-    if (gift) {
-      const [giver, receiver] = [gift.seat, gift.target].map((seat) => film.name(seat));
-      found.push({ tick: gift.tick, text: `largest gift: ${giver} gives ${receiver} ${short(gift.troops)}` });
-    }
-    for (const out of outs) found.push({ tick: out.tick, text: `${out.name} is out` });
-    for (const lead of this.leads) {
-      if (lead.until <= tick) found.push({ tick: lead.tick, text: `${film.sideName(lead.seat)} takes the lead` });
-    }
-    return [...found.sort((a, b) => a.tick - b.tick), ...this.#end(tick)];
-  }
-
-  #end(tick) {
-    const { film } = this;
-    return film.isComplete && tick >= film.lastTick ? [{ tick: film.lastTick, text: "the end" }] : [];
+    const { film } = this, name = (seat) => film.name(seat), say = (one, text) => ({ tick: one.tick, text });
+    const known = (list) => list.filter((one) => (one.until ?? one.tick) <= tick);
+    const last = (list) => known(list).slice(-1), gainOf = ({ cells }) => percent(cells, film.numLand);
+    const gift = ({ seat, target, troops }) => `${name(seat)} gives ${name(target)} ${short(troops)}`;
+    const found = [
+      ...known(this.deaths).slice(0, 1).map((one) => say(one, `first out: ${name(one.seat)}`)),
+      ...last(this.swings).map((one) => say(one, `largest swing: ${name(one.seat)} gains ${gainOf(one)}`)),
+      ...last(this.fights).map((one) => say(one, `closest fight: ${one.seats.map(name).join(" and ")}`)),
+      ...last(this.gifts).map((one) => say(one, `largest gift: ${gift(one)}`)),
+      ...known(this.teamsOut).map((one) => say(one, `${one.name} is out`)),
+      ...known(this.leads).map((one) => say(one, `${film.sideName(one.seat)} takes the lead`)),
+    ].sort((a, b) => a.tick - b.tick);
+    if (film.isComplete && tick >= film.lastTick) found.push({ tick: film.lastTick, text: "the end" });
+    return found;
   }
 }
-
-const pairOf = (a, b) => Math.min(a, b) * 256 + Math.max(a, b);

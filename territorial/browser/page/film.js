@@ -21,6 +21,9 @@ class Numbers {
     const number = this.next();
     return number % 2 ? -(number + 1) / 2 : number / 2;
   }
+
+  /** Returns what `read` returns, as often as the next number says. */
+  nextList(read) { return Array.from({ length: this.next() }, read); }
 }
 
 /** Returns the bytes of a text in base64. */
@@ -37,23 +40,16 @@ function joined(parts) {
   return all;
 }
 
-/** Cuts bytes, in pieces of any length, into blocks. */
-class Blocks {
-  #rest = new Uint8Array(0);
-
-  /** Returns the blocks that are complete with `bytes`. */
-  push(bytes) {
-    const all = joined([this.#rest, bytes]), blocks = [];
-    let start = 0;
-    for (;;) {
-      const rest = new Numbers(all.subarray(start)), hasLength = rest.bytes.some((byte) => byte < 128);
-      const length = hasLength ? rest.next() : Infinity, end = start + rest.at + length;
-      if (end > all.length) break;
-      blocks.push(all.subarray(end - length, end));
-      start = end;
-    }
-    this.#rest = all.slice(start);
-    return blocks;
+/** Returns the blocks that `bytes` begin with, and the rest, in which the next block is not complete. */
+function blocksIn(bytes) {
+  const blocks = [];
+  let start = 0;
+  for (;;) {
+    const rest = new Numbers(bytes.subarray(start)), hasLength = rest.bytes.some((byte) => byte < 128);
+    const length = hasLength ? rest.next() : Infinity, end = start + rest.at + length;
+    if (end > bytes.length) return { blocks, rest: bytes.slice(start) };
+    blocks.push(bytes.subarray(end - length, end));
+    start = end;
   }
 }
 
@@ -70,11 +66,12 @@ class Film {
   launches = []; // by seat: {tick, target, fraction} in the order of ticks; not by frame
   teams = [];   // of a game with allies: {team, seats, name}
   diedAt = [];  // by seat: the tick at which it died, or undefined
-  #blocks = new Blocks();
+  #rest = new Uint8Array(0); // of the bytes: a block that is not complete
   #changes = [];  // by frame: cells and their new owners
   #keys = [];     // whole boards, so far apart that as many cells changed between as a board has
   #sinceKey = 0;
   #board = null;  // of the last frame
+  #land = new Int32Array(256); // of the last frame
   #pools = new Map(); // of the last frame
 
   get length() { return this.ticks.length; }
@@ -82,7 +79,9 @@ class Film {
 
   /** Takes the next bytes, decompressed. */
   push(bytes) {
-    for (const block of this.#blocks.push(bytes)) {
+    const { blocks, rest } = blocksIn(joined([this.#rest, bytes]));
+    this.#rest = rest;
+    for (const block of blocks) {
       if (!this.header) this.#begin(JSON.parse(new TextDecoder().decode(block)));
       else if (!block.length) this.isComplete = true;
       else this.#add(new Numbers(block));
@@ -97,6 +96,7 @@ class Film {
     this.numCells = header.height * header.width;
     this.#formTeams();
     this.#board = new Uint8Array(this.numCells);
+    this.#land[NEUTRAL] = this.numCells;
     this.#sinceKey = this.numCells;  // the first frame becomes a key
   }
 
@@ -109,35 +109,34 @@ class Film {
   }
 
   #add(numbers) {
-    const seats = this.header.num_players, index = this.length;
-    const before = index - 1;
-    const alive = index ? this.alive[before].slice() : new Uint8Array(seats + 1);
-    const troops = index ? this.troops[before].slice() : new Float64Array(seats + 1);
-    const land = index ? this.land[before].slice() : new Int32Array(256);
-    if (!index) land[NEUTRAL] = this.numCells;
-    const tick = this.lastTick + numbers.next();
-    for (let n = numbers.next(); n > 0; n--) {
-      const seat = numbers.next(), age = numbers.next();
+    const seats = this.header.num_players, next = () => numbers.next();
+    const alive = this.alive.at(-1)?.slice() ?? new Uint8Array(seats + 1);
+    const troops = this.troops.at(-1)?.slice() ?? new Float64Array(seats + 1);
+    const tick = this.lastTick + next();
+    for (const [seat, age] of numbers.nextList(() => [next(), next()])) {
       alive[seat] ^= 1;
       this.diedAt[seat] = alive[seat] ? undefined : tick - age;
     }
     for (let seat = 1; seat <= seats; seat++) troops[seat] += numbers.nextSigned();
-    const changes = this.#take(numbers, land);
+    const changes = this.#take(numbers);
     this.#takePools(numbers);
-    const gifts = this.header.teams ? this.#takeGifts(numbers) : [];
-    this.#takeLaunches(numbers, tick);
-    this.#keep({ tick, alive, troops, land, changes, gifts });
+    const giftOf = () => ({ seat: next(), target: next(), troops: next() });
+    const gifts = this.header.teams ? numbers.nextList(giftOf) : [];
+    for (const [age, seat, target, fraction] of numbers.nextList(() => [next(), next(), next(), next()])) {
+      (this.launches[seat] ??= []).push({ tick: tick - age, target, fraction });
+    }
+    this.#keep({ tick, alive, troops, changes, gifts });
   }
 
   /** Adds a frame, to which the board, the pools and the launches have come. */
-  #keep({ tick, alive, troops, land, changes: { cells, codes, taken }, gifts }) {
+  #keep({ tick, alive, troops, changes: { cells, codes, taken }, gifts }) {
     const index = this.length;
     this.#changes.push({ cells: Uint32Array.from(cells), codes: Uint8Array.from(codes) });
     this.attacks.push(this.#attacks(index ? taken : new Map()));
     this.ticks.push(tick);
     this.alive.push(alive);
     this.troops.push(troops);
-    this.land.push(land);
+    this.land.push(this.#land.slice());
     this.gifts.push(gifts);
     this.#sinceKey += cells.length;
     if (this.#sinceKey < this.numCells) return;
@@ -146,28 +145,25 @@ class Film {
   }
 
   /** Reads who gained which cells, and plays it on the board; returns what has changed, as `#change` notes it. */
-  #take(numbers, land) {
-    const owners = [], { width } = this.header, changes = { cells: [], codes: [], taken: new Map() };
-    for (let n = numbers.next(); n > 0; n--) owners.push([numbers.next(), numbers.next()]);
+  #take(numbers) {
+    const { width } = this.header, changes = { cells: [], codes: [], taken: new Map() };
     let row = 0, column = 0;
-    for (const [code, runs] of owners) {
+    for (const [code, runs] of numbers.nextList(() => [numbers.next(), numbers.next()])) {
       for (let n = 0; n < runs; n++) {
         row += numbers.nextSigned();
         column += numbers.nextSigned();
         const first = row * width + column, end = first + numbers.next();
-        for (let cell = first; cell < end; cell++) {
-          this.#change(cell, code, land, changes);
-        }
+        for (let cell = first; cell < end; cell++) this.#change(cell, code, changes);
       }
     }
     return changes;
   }
 
   /** Gives a cell another owner, and notes that everywhere: in `taken` by pool. */
-  #change(cell, code, land, { cells, codes, taken }) {
+  #change(cell, code, { cells, codes, taken }) {
     const before = this.#board[cell];
-    land[before]--;
-    land[code]++;
+    this.#land[before]--;
+    this.#land[code]++;
     if (code !== NEUTRAL && code !== BLOCKED) {
       const pool = (code - 1) * (this.header.num_players + 1) + before;
       taken.set(pool, (taken.get(pool) ?? 0) + 1);
@@ -180,25 +176,11 @@ class Film {
   /** Reads which troops in the field have changed. */
   #takePools(numbers) {
     let pool = 0;
-    for (let n = numbers.next(); n > 0; n--) {
-      pool += numbers.next();
-      const troops = (this.#pools.get(pool) ?? 0) + numbers.nextSigned();
+    for (const [step, change] of numbers.nextList(() => [numbers.next(), numbers.nextSigned()])) {
+      pool += step;
+      const troops = (this.#pools.get(pool) ?? 0) + change;
       if (troops) this.#pools.set(pool, troops);
       else this.#pools.delete(pool);
-    }
-  }
-
-  /** Reads who gave troops to whom. */
-  #takeGifts(numbers) {
-    const length = numbers.next();
-    return Array.from({ length }, () => ({ seat: numbers.next(), target: numbers.next(), troops: numbers.next() }));
-  }
-
-  /** Reads what seats have launched since the frame before, at `tick`. */
-  #takeLaunches(numbers, tick) {
-    for (let n = numbers.next(); n > 0; n--) {
-      const age = numbers.next(), seat = numbers.next();
-      (this.launches[seat] ??= []).push({ tick: tick - age, target: numbers.next(), fraction: numbers.next() });
     }
   }
 
@@ -220,6 +202,7 @@ class Film {
     this.launches = this.launches.map((launches) => launches.filter(({ tick }) => tick < until));
     this.diedAt = this.diedAt.map((tick, seat) => (this.alive[frame][seat] ? undefined : tick));
     this.move(this.#board, -1, frame);
+    this.#land.set(this.land[frame]);
     this.#keys = this.#keys.filter(({ index }) => index <= frame);
     const owners = this.header.num_players + 1, inField = this.attacks[frame].filter(({ troops }) => troops);
     this.#pools = new Map(inField.map(({ seat, target, troops }) => [(seat - 1) * owners + target, troops]));
@@ -241,16 +224,14 @@ class Film {
    * code); and since the frame before `launches`, {tick, seat, target, fraction}, and `gifts`, {seat, target, troops}.
    */
   append({ tick, owner, troops, alive, diedAt, pools, launches, gifts }) {
-    const before = this.length - 1, land = this.land[before]?.slice() ?? new Int32Array(256), owners = this.header.num_players + 1;
-    const changes = { cells: [], codes: [], taken: new Map() };
-    if (before < 0) land[NEUTRAL] = this.numCells;
+    const owners = this.header.num_players + 1, changes = { cells: [], codes: [], taken: new Map() };
     owner.forEach((code, cell) => {
-      if (code !== this.#board[cell]) this.#change(cell, code, land, changes);
+      if (code !== this.#board[cell]) this.#change(cell, code, changes);
     });
     this.#pools = new Map(pools.flatMap((amount, at) => (amount && at >= owners ? [[at - owners, amount]] : [])));
     for (const { seat, ...launch } of launches) (this.launches[seat] ??= []).push(launch);
     alive.forEach((lives, seat) => { if (seat && !lives) this.diedAt[seat] ??= diedAt[seat]; });
-    this.#keep({ tick, alive: Uint8Array.from(alive), troops: Float64Array.from(troops), land, changes, gifts });
+    this.#keep({ tick, alive: Uint8Array.from(alive), troops: Float64Array.from(troops), changes, gifts });
   }
 
   /** Returns the frame that shows `tick`: the last one that is not after it. */

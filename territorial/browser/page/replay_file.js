@@ -94,23 +94,25 @@ const isPrintable = (text) => text.length > 0 && !/[\p{C}\p{Z}]/u.test(text.repl
 /** Returns a value as an error names it. */
 const asText = (value) => String(JSON.stringify(value)).slice(0, 60);
 
-/** Returns what a stream holds, which must be `length` bytes. */
-async function inflated(stream, length) {
-  let at = 0;
+/** Returns what compressed bytes hold, which must be `length` bytes. */
+async function inflated(packed, length) {
+  const all = new Uint8Array(length);
+  let at = 0, filled = 0;
   const pieces = new ReadableStream({ pull: (to) => {
-    if (at < stream.length) to.enqueue(stream.slice(at, at += UNPACKED_AT_ONCE));
+    if (at < packed.length) to.enqueue(packed.slice(at, at += UNPACKED_AT_ONCE));
     else to.close();
   } });
-  const reader = pieces.pipeThrough(new DecompressionStream("deflate")).getReader(), all = new Uint8Array(length), wrong = `it does not hold the ${count(length)} bytes of contents that it claims`;
-  for (let filled = 0; ;) {
-    const { done, value } = await reader.read().catch((error) => fail(`it cannot be decompressed: ${error.message}`));
-    if (done) check(filled === length, wrong);
-    if (done) return all;
-    if (filled + value.length > length) await reader.cancel();
-    check(filled + value.length <= length, wrong);
-    all.set(value, filled);
-    filled += value.length;
+  try {
+    for await (const piece of pieces.pipeThrough(new DecompressionStream("deflate"))) {
+      filled += piece.length;
+      if (filled > length) break;
+      all.set(piece, filled - piece.length);
+    }
+  } catch (error) {
+    fail(`it cannot be decompressed: ${error.message}`);
   }
+  check(filled === length, `it does not hold the ${count(length)} bytes of contents that it claims`);
+  return all;
 }
 
 /** Returns the four sections of a body. */
