@@ -9,11 +9,9 @@ class Painter {
 
   constructor(height, width) {
     const { canvas } = this, side = Math.max(height, width);
-    this.size = Math.max(2, Math.min(8, Math.floor(1024 / side))); // pixels of a cell
-    this.height = height;
-    this.width = width;
-    canvas.width = width * this.size;
-    canvas.height = height * this.size;
+    const size = Math.max(2, Math.min(8, Math.floor(1024 / side))); // pixels of a cell
+    Object.assign(this, { height, width, size });
+    Object.assign(canvas, { height: height * size, width: width * size });
     this.context = canvas.getContext("2d", { alpha: false });
     this.image = this.context.createImageData(canvas.width, canvas.height);
     this.pixels = new Uint32Array(this.image.data.buffer);
@@ -22,7 +20,7 @@ class Painter {
     this.stale = []; // the cells that are, in any order
     this.fill = this.side = null;
     this.patterns = new Uint8Array(256); // by owner code: PLAIN, STRIPES or DOTS
-    this.grain = Math.round((12 * side * this.size) / 1024); // pixels from one stripe to the next
+    this.grain = Math.round((12 * side * size) / 1024); // pixels from one stripe to the next
   }
 
   /** Takes colours by owner code; all cells are painted anew with them. */
@@ -64,23 +62,25 @@ class Painter {
     if (!this.stale.length) return;
     painted.set(board);
     this.version++;
-    this.#show(this.#paintStale(board));
-    this.stale.length = 0;
+    this.#paintStale(board);
   }
 
-  /** Paints the stale cells; returns the first and last column of those in every strip of rows. */
+  /** Paints the stale cells, and shows every strip of rows from the first to the last of their columns. */
   #paintStale(board) {
-    const strips = new Map();
+    const { width, size } = this, strips = [];
     for (const cell of this.stale) {
       this.isStale[cell] = 0;
-      const row = Math.floor(cell / this.width), column = cell - row * this.width;
+      const row = Math.floor(cell / width), column = cell - row * width;
       this.#paintCell(board, cell, row, column);
-      const strip = row >> 4, range = strips.get(strip);
-      if (!range) strips.set(strip, [column, column]);
-      else if (column < range[0]) range[0] = column;
-      else if (column > range[1]) range[1] = column;
+      const strip = strips[row >> 4] ??= { first: column, last: column };
+      strip.first = Math.min(strip.first, column);
+      strip.last = Math.max(strip.last, column);
     }
-    return strips;
+    this.stale.length = 0;
+    strips.forEach(({ first, last }, n) => {
+      const box = [first, 16 * n, last - first + 1, 16].map((cells) => cells * size);
+      this.context.putImageData(this.image, 0, 0, ...box);
+    });
   }
 
   #paintCell(board, cell, row, column) {
@@ -111,14 +111,6 @@ class Painter {
     let at = (row * this.size + top) * stride + column * this.size + left;
     for (let y = 0; y < height; y++, at += stride) {
       for (let x = 0; x < width; x++) this.pixels[at + x] = color;
-    }
-  }
-
-  #show(strips) {
-    const size = this.size;
-    for (const [strip, [first, last]] of strips) {
-      const width = (last - first + 1) * size;
-      this.context.putImageData(this.image, 0, 0, first * size, strip * 16 * size, width, 16 * size);
     }
   }
 }
@@ -156,13 +148,15 @@ class View {
   }
 
   /** The cells that can be seen. */
-  get seen() {
-    const { width, height, scale, x, y, painter } = this;
-    const first = (at) => Math.max(0, Math.floor(-at / scale));
-    const last = (at, room, most) => Math.min(most, Math.ceil((room - at) / scale));
+  get seen() { return this.under(0, 0, this.width, this.height); }
+
+  /** Returns the rows and columns that lie under a box of the window. */
+  under(left, top, width, height) {
+    const { scale, x, y, painter } = this, first = (at) => Math.max(0, Math.floor(at / scale));
+    const last = (at, most) => Math.min(most, Math.ceil(at / scale));
     return {
-      top: first(y), left: first(x),
-      bottom: last(y, height, painter.height), right: last(x, width, painter.width),
+      top: first(top - y), left: first(left - x),
+      bottom: last(top + height - y, painter.height), right: last(left + width - x, painter.width),
     };
   }
 
@@ -232,22 +226,16 @@ const MUCH = 0.8; // of the board: where land reaches over more, all of it is sh
 
 /** Returns the rows and columns that hold land, and one more on each side; all if that is most of the board. */
 function landOf(board, width, height) {
-  let top = height, left = width, bottom = 0, right = 0;
-  for (let row = 0, cell = 0; row < height; row++) {
-    for (let column = 0; column < width; column++, cell++) {
-      if (board[cell] === BLOCKED) continue;
-      top = Math.min(top, row);
-      left = Math.min(left, column);
-      bottom = row + 1;
-      right = Math.max(right, column + 1);
-    }
-  }
+  const isLand = (owner) => owner !== BLOCKED, all = { top: 0, left: 0, bottom: height, right: width };
+  const rows = Array.from({ length: height }, (_, row) => board.subarray(row * width, (row + 1) * width));
+  const first = rows.map((row) => row.findIndex(isLand)), last = rows.map((row) => row.findLastIndex(isLand));
+  const hasLand = (at) => at >= 0;
   const area = {
-    top: Math.max(0, top - 1), left: Math.max(0, left - 1),
-    bottom: Math.min(height, bottom + 1), right: Math.min(width, right + 1),
+    top: Math.max(0, first.findIndex(hasLand) - 1), left: Math.max(0, Math.min(...first.filter(hasLand)) - 1),
+    bottom: Math.min(height, first.findLastIndex(hasLand) + 2), right: Math.min(width, Math.max(...last) + 2),
   };
   const isMuch = (area.bottom - area.top) * (area.right - area.left) > MUCH * board.length;
-  return isMuch || !bottom ? { top: 0, left: 0, bottom: height, right: width } : area;
+  return isMuch || !last.some(hasLand) ? all : area;
 }
 
 /** Returns the mean row and column of the cells of `owner`, or null if it has none. */

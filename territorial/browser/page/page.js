@@ -477,12 +477,12 @@ class Page {
 
   /** Returns how many cells of one's own land lie under a box of the window. */
   ownCellsUnder({ left, top, width, height }) {
-    const { board, ownSeat, view: { scale, ...view }, painter } = this, [x, y] = placeWithin(view.box, left, top);
-    const first = (at) => Math.max(0, Math.floor(at / scale)), last = (at, most) => Math.min(most, Math.ceil(at / scale));
-    const begin = first(x - view.x), end = last(x + width - view.x, painter.width), bottom = last(y + height - view.y, painter.height);
+    const { board, ownSeat, view, painter } = this;
+    const area = view.under(...placeWithin(view.box, left, top), width, height);
     let count = 0;
-    for (let row = first(y - view.y); row < bottom; row++) {
-      for (let column = begin; column < end; column++) count += board[row * painter.width + column] === ownSeat;
+    for (let row = area.top; row < area.bottom; row++) {
+      const cells = board.subarray(row * painter.width + area.left, row * painter.width + area.right);
+      count += cells.filter((owner) => owner === ownSeat).length;
     }
     return count;
   }
