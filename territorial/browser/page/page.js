@@ -147,11 +147,12 @@ class Page {
 
   /** Sets up what follows the story of a game, and has the names of its players. */
   #tellAnew() {
-    const { film, palette } = this, follow = (seat) => this.follow(seat === this.followed ? 0 : seat);
+    const { film, palette } = this;
     this.events = new GameEvents(film);
     this.timeline = new Timeline(element("marks"), element("highlights"), this.events, palette);
     this.launches = new LaunchStrip(element("launches"), film, palette);
-    this.standings = new Standings(document.querySelector(".rows"), film, palette, follow, (seat) => this.hover(seat));
+    const chosen = (seat) => this.choose(seat), hovered = (seat) => this.hover(seat);
+    this.standings = new Standings(document.querySelector(".rows"), film, palette, chosen, hovered);
   }
 
   // ---- showing -----------------------------------------------------------------------------------
@@ -365,6 +366,9 @@ class Page {
     if (seat) this.standings.reveal(seat);
   }
 
+  /** Follows `seat`, or nobody if it is followed already. */
+  choose(seat) { this.follow(seat === this.followed ? 0 : seat); }
+
   /** Makes `seat` stand out while nobody is followed; 0 ends that. */
   hover(seat) {
     if (seat === this.hovered) return;
@@ -449,12 +453,8 @@ class Page {
   /** A click or, with `kind` "touch", a tap at a point of the board's window: it plays, or follows who is there. */
   pick(x, y, kind) {
     const cell = this.view.cellAt(x, y);
-    if (this.game && !this.game.isSpectator) {
-      if (cell) this.game.pick(this.board[cell.cell], kind);
-      return;
-    }
-    const { seat } = this.spotAt(x, y);
-    this.follow(seat === this.followed ? 0 : seat);
+    if (!this.game || this.game.isSpectator) this.choose(this.spotAt(x, y).seat);
+    else if (cell) this.game.pick(this.board[cell.cell], kind);
   }
 
   /** Returns what is under a point of the board's window: {seat, text}. */
