@@ -9,9 +9,7 @@ const PACES = [5, 10, 20, 40, 80, 160, 320]; // ticks a second
 /** The game of one seat, as the session has told last. */
 class Game {
   now = null;        // the situation
-  share = 6;         // the number of the fraction
   target = NEUTRAL;  // the owner code that the large button attacks
-  isLive = true;     // until the player watches the game again
   #shownEnding = ""; // the ending that has been shown
   #stands = false;   // for as long as a dialog is open
   #scrolled = 0;     // pixels of the wheel since the share was changed
@@ -39,7 +37,7 @@ class Game {
 
   /** Begins a game that goes on from a moment of the film. */
   resume() {
-    Object.assign(this, { now: null, isLive: true, target: NEUTRAL });
+    Object.assign(this, { now: null, target: NEUTRAL });
     this.#shownEnding = "";
     this.#rows.clear();
     this.feed.clear();
@@ -63,15 +61,14 @@ class Game {
     if (page.isGrowing && !page.isLive) page.toEnd(); // the past is for those who watch
     if (!this.now) return;
     if (!page.painter.patterns[this.now.seat]) page.painter.setPatterns(this.now.seat, this.isAlly);
-    this.outlines.show(this.now.seat, this.#legal(), this.isAlly);
+    const legal = this.#decides ? this.now.openings.filter((opening) => !opening.reason) : [];
+    this.outlines.show(this.now.seat, new Set(legal.map(({ owner }) => owner)), this.isAlly);
     this.start.draw();
     this.#showEnding();
   }
 
-  #legal() {
-    const { now } = this;
-    return new Set(this.#decides ? now.openings.filter((opening) => !opening.reason).map(({ owner }) => owner) : []);
-  }
+  /** Whether it is played: until the player watches it again. */
+  get isLive() { return this.page.game === this; }
 
   isAlly = (owner) => this.page.film.areAllies(this.now.seat, owner);
 
@@ -210,7 +207,6 @@ class Game {
   }
 
   #showShare() {
-    element("share").value = this.share;
     put(element("game").querySelector("output"), `${shareText(this.share)} = ${count(this.now.amounts[this.share] ?? 0)}`);
     const button = element("send"), reason = this.whyNot(this.target), verb = this.isAlly(this.target) ? "give" : "send";
     button.setAttribute("aria-disabled", Boolean(reason) && this.#decides);
@@ -324,6 +320,9 @@ class Game {
     this.page.hurry();
   }
 
+  /** The number of the fraction that is sent. */
+  get share() { return Number(element("share").value); }
+
   /** Whether there is no seat to play, so that clicks follow players as they do when a film is watched. */
   get isSpectator() {
     return this.now?.seat === 0;
@@ -351,7 +350,7 @@ class Game {
   }
 
   setShare(share) {
-    this.share = Math.min(FRACTIONS.length - 1, Math.max(0, share));
+    element("share").value = share; // which keeps it between the least and the most
     if (this.now && this.page.painter) this.#showShare();
   }
 
@@ -423,7 +422,6 @@ class Game {
 
   /** Ends playing on this page: it shows the game from its beginning. */
   watchAgain() {
-    this.isLive = false;
     this.page.game = null;
     document.body.classList.remove("is-in-game", "is-attacked");
     element("view").setAttribute("aria-label", BOARD_WATCHED);
