@@ -21,21 +21,20 @@ class Advice {
     const list = this.box.querySelector("ul");
     while (list.children.length > bars.length) list.lastChild.remove();
     while (list.children.length < bars.length) list.append(newBar());
-    bars.forEach(([owner, text, part], n) => this.#fill(list.children[n], owner, text, part));
+    bars.forEach(([owner, text, part], n) => {
+      const [swatch, what, track, number] = list.children[n].children;
+      const isNobody = owner === null || owner === HOLDS;
+      swatch.style.background = isNobody ? "transparent" : this.game.page.palette.texts[owner];
+      put(what, text);
+      track.firstChild.style.width = `${100 * part}%`;
+      put(number, percent(part, 1));
+    });
   }
 
   #text({ owner, fraction }) {
     if (owner === HOLDS) return "hold";
     const { film } = this.game.page, what = film.areAllies(this.game.now.seat, owner) ? "give " : "";
     return `${what}${this.game.name(owner)} with ${shareOf(fraction)}`;
-  }
-
-  #fill(item, owner, text, part) {
-    const [swatch, what, track, number] = item.children;
-    swatch.style.background = owner === null || owner === HOLDS ? "transparent" : this.game.page.palette.texts[owner];
-    put(what, text);
-    track.firstChild.style.width = `${100 * part}%`;
-    put(number, percent(part, 1));
   }
 }
 

@@ -24,10 +24,12 @@ class AgentView {
   }
 
   #look() {
-    const view = this.#view;
-    this.#showMask(view);
+    const view = this.#view, { legal, num_legal: numLegal, num_actions: numActions } = view;
+    const targets = ["hold", ...legal.map((owner) => this.game.name(owner))].join(", ");
+    put(this.box.querySelector(".mask"), `${numLegal} of ${numActions} actions are legal: ${targets}`);
     this.#showPairs(view);
-    this.#showOwn(view.own);
+    const own = view.own.map(([name, number]) => [name, [decimal(number)]]);
+    fillRows(this.box.querySelector(".own").tBodies[0], own);
     this.#showPlanes(view.planes);
     this.#timer = setTimeout(() => {
       this.#timer = 0;
@@ -35,53 +37,47 @@ class AgentView {
     }, LOOK_MS);
   }
 
-  #showMask({ legal, num_legal: numLegal, num_actions: numActions }) {
-    const targets = ["hold", ...legal.map((owner) => this.game.name(owner))].join(", ");
-    put(this.box.querySelector(".mask"), `${numLegal} of ${numActions} actions are legal: ${targets}`);
-  }
-
   #showPairs({ owners, fronts, needs, pairs }) {
-    const table = this.box.querySelector(".pairs");
-    const rows = [["front, cells", fronts.map(count)], ["need, troops", needs.map(short)],
-      ...pairs.map(([name, numbers]) => [name, numbers.map(decimal)])];
-    if (this.#columns !== String(owners) || table.tBodies[0].rows.length !== rows.length) this.#makeTable(table, owners, rows);
-    rows.forEach(([, texts], row) => texts.forEach((text, column) => put(table.tBodies[0].rows[row].cells[column + 1], text)));
+    const { tHead: head, tBodies: [body] } = this.box.querySelector(".pairs");
+    if (this.#columns !== String(owners)) head.replaceChildren(this.#headOf(owners));
     this.#columns = String(owners);
+    fillRows(body, [["front, cells", fronts.map(count)], ["need, troops", needs.map(short)],
+      ...pairs.map(([name, numbers]) => [name, numbers.map(decimal)])]);
   }
 
-  #makeTable(table, owners, rows) {
+  #headOf(owners) {
     const head = newRow("td", "", "th", owners.map((owner) => (owner === NEUTRAL ? "free" : `P${owner}`)));
     [...head.cells].slice(1).forEach((cell, n) => {
       cell.title = this.game.name(owners[n]);
       cell.style.borderBottomColor = this.game.page.palette.texts[owners[n]];
     });
-    table.tHead.replaceChildren(head);
-    table.tBodies[0].replaceChildren(...rows.map(([name, texts]) => newRow("th", name, "td", texts)));
-  }
-
-  #showOwn(own) {
-    const body = this.box.querySelector(".own").tBodies[0];
-    if (body.rows.length !== own.length) body.replaceChildren(...own.map(([name]) => newRow("th", name, "td", [""])));
-    own.forEach(([, number], row) => put(body.rows[row].cells[1], decimal(number)));
+    return head;
   }
 
   #showPlanes({ names, height, width, data }) {
-    if (!this.#images.length) this.#makeImages(names, height, width);
+    if (!this.#images.length) {
+      const size = { height, width };
+      this.#images = names.map((ariaLabel) => newElement("canvas", { ...size, ariaLabel, role: "img" }));
+      const captions = names.map((name) => newElement("figcaption", {}, name));
+      const figures = captions.map((caption, n) => newElement("figure", {}, this.#images[n], caption));
+      this.box.querySelector(".planes").replaceChildren(...figures);
+    }
     this.#images.forEach((canvas, n) => {
       const image = new ImageData(width, height), pixels = new Uint32Array(image.data.buffer), levels = atob(data[n]);
       for (let i = 0; i < levels.length; i++) pixels[i] = 0xff000000 | (levels.charCodeAt(i) * 0x10101);
       canvas.getContext("2d").putImageData(image, 0, 0);
     });
   }
-
-  #makeImages(names, height, width) {
-    this.#images = names.map((ariaLabel) => newElement("canvas", { height, width, ariaLabel, role: "img" }));
-    const figures = this.#images.map((canvas, n) => newElement("figure", {}, canvas, newElement("figcaption", {}, names[n])));
-    this.box.querySelector(".planes").replaceChildren(...figures);
-  }
 }
 
 const decimal = (number) => (Math.round(100 * number) / 100 + 0).toFixed(2); // and no "-0.00"
+
+/** Shows rows of a name and texts in a table, whose cells stay as long as there are as many. */
+function fillRows(body, rows) {
+  const isSame = body.rows.length === rows.length && body.rows[0].cells.length === rows[0][1].length + 1;
+  if (!isSame) body.replaceChildren(...rows.map(([name, texts]) => newRow("th", name, "td", texts)));
+  rows.forEach(([, texts], row) => texts.forEach((text, n) => put(body.rows[row].cells[n + 1], text)));
+}
 
 /** Returns a row of a table: a cell that names it, and others. */
 function newRow(nameTag, name, tag, texts) {

@@ -11,13 +11,9 @@ function showIncome({ earnings, troops, is_alive: isAlive }) {
   const every = (number, ticks) => `+${count(number)} every ${ticks}`;
   Object.assign(meter, { max: most, high: best, low: NEAR * best, optimum: 0, value: troops });
   meter.textContent = `${short(troops)} of ${short(most)}`;
-  const signs = [
-    [troops >= most, "full", "▲ full: nothing more is paid"],
-    [troops > best, "over", `▲ above ${short(best)} interest falls, to none at ${short(most)}`],
-    [troops >= NEAR * best, "near", `△ above ${short(best)} interest falls`],
-    [true, "", ""],
-  ];
-  const [, state, sign] = signs.find(([isSo]) => isSo);
+  const [state, sign] = troops >= most ? ["full", "▲ full: nothing more is paid"]
+    : troops > best ? ["over", `▲ above ${short(best)} interest falls, to none at ${short(most)}`]
+      : troops >= NEAR * best ? ["near", `△ above ${short(best)} interest falls`] : ["", ""];
   box.dataset.state = state;
   put(box.querySelector(".rates"), `${every(interest, earnings.interest_every)}, ${every(income, earnings.income_every)} ticks`);
   put(box.querySelector(".most"), `of ${short(most)}`);

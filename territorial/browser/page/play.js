@@ -109,8 +109,10 @@ class Game {
     const { now } = this;
     if (!now) return;
     this.#showMe();
+    this.#showToward();
     this.#showShare();
-    this.#showLists();
+    this.#showOwners();
+    this.#showAttacks();
     this.advice.show(this.now.panels.advice);
     this.agentView.show(this.now.panels.agent_view);
     element("pause").textContent = now.is_paused ? "go on" : "pause";
@@ -156,25 +158,17 @@ class Game {
     page.standings.teamRows[page.film.teamOf(now.seat) - 1]?.element.classList.add("is-own");
   }
 
-  get #decides() {
-    const { now } = this;
-    return now.is_alive && !now.is_over && !now.has_resigned;
-  }
+  get #decides() { return this.now.is_alive && !this.now.is_over && !this.now.has_resigned; }
 
   /** Returns the name of an owner code. */
   name = (owner) => ownerName(this.page.film, owner);
 
-  #opening(owner) {
-    return this.now.openings.find((opening) => opening.owner === owner);
-  }
-
-  #ally(owner) {
-    return this.now.allies.find((ally) => ally.owner === owner);
-  }
+  /** Returns what the session says of an owner that can be attacked, or given to. */
+  #known(owner) { return [...this.now.openings, ...this.now.allies].find((one) => one.owner === owner); }
 
   /** Returns the troops that a launch with a share comes to, by default the chosen one; a gift has 1 at least. */
   amount(owner, share = this.share) {
-    const least = this.#ally(owner) ? 1 : this.#opening(owner)?.least ?? 0;
+    const known = this.#known(owner), least = known ? known.least ?? 1 : 0;
     return Math.max(this.now.amounts[share] ?? 0, least);
   }
 
@@ -187,9 +181,10 @@ class Game {
     if (now.has_resigned) return "you have resigned";
     if (owner === BLOCKED) return "no player can go there";
     if (owner === now.seat) return "this is your own land";
-    const one = this.#opening(owner) ?? this.#ally(owner);
-    if (one) return one.reason;
-    return this.#isOut(owner) ? "out of the game" : "too far: your land does not touch it";
+    const known = this.#known(owner);
+    if (known) return known.reason;
+    const isOut = owner !== NEUTRAL && !this.page.film.alive.at(-1)[owner];
+    return isOut ? "out of the game" : "too far: your land does not touch it";
   }
 
   /** Returns what a click on an owner would do, or why it does nothing. */
@@ -208,54 +203,32 @@ class Game {
 
   #showShare() {
     put(element("game").querySelector("output"), `${shareText(this.share)} = ${count(this.now.amounts[this.share] ?? 0)}`);
-    const button = element("send"), reason = this.whyNot(this.target), verb = this.isAlly(this.target) ? "give" : "send";
+    const button = element("send"), { target } = this, reason = this.whyNot(target), name = this.name(target);
+    const offer = `${this.isAlly(target) ? "give" : "send"} ${count(this.amount(target))} to ${name}`;
     button.setAttribute("aria-disabled", Boolean(reason) && this.#decides);
-    put(button, this.#decides
-      ? reason ? `${this.name(this.target)}: ${reason}` : `${verb} ${count(this.amount(this.target))} to ${this.name(this.target)}`
-      : "watch again");
+    put(button, !this.#decides ? "watch again" : reason ? `${name}: ${reason}` : offer);
     this.forecast.show();
   }
 
-  #showLists() {
-    this.#showToward();
-    this.#showOpenings();
-    this.#showAllies();
-    this.#showAttacks();
-  }
-
-  #showOpenings() {
-    const troops = (owner) => (owner === NEUTRAL ? "" : `, ${short(this.#troopsOf(owner))}`);
-    this.#list("openings", this.now.openings, ({ owner, cells }) => `front ${count(cells)}${troops(owner)}`);
-  }
-
-  #showAllies() {
-    const attacked = (troops) => (troops ? `, attacked with ${short(troops)}` : "");
-    this.#list("allies", this.now.allies, ({ owner, attackers }) => `${short(this.#troopsOf(owner))} troops${attacked(attackers)}`);
+  #showOwners() {
+    const { openings, allies } = this.now, troops = (owner) => short(this.page.film.troops.at(-1)[owner]);
+    const army = (owner) => (owner === NEUTRAL ? "" : `, ${troops(owner)}`);
+    const attacked = (by) => (by ? `, attacked with ${short(by)}` : "");
+    this.#list("openings", openings, ({ owner, cells }) => `front ${count(cells)}${army(owner)}`);
+    this.#list("allies", allies, ({ owner, attackers }) => `${troops(owner)} troops${attacked(attackers)}`);
   }
 
   /** Lists `shown`, owners that can be chosen, with what `describe` says of each, or why not. */
   #list(id, shown, describe) {
-    const chosen = this.#decides ? shown : [], list = element(id), { film } = this.page;
-    for (const one of chosen) {
-      const row = this.#row(one.owner);
-      put(row.text, one.reason || describe(one));
-      fillChip(row.chip, one.owner === NEUTRAL ? null : film.density(one.owner, film.length - 1));
-      row.button.setAttribute("aria-disabled", Boolean(one.reason));
-      row.button.classList.toggle("is-target", one.owner === this.target);
-    }
-    const items = chosen.map(({ owner }) => this.#row(owner).item);
-    const isSame = items.length === list.children.length && items.every((item, n) => item === list.children[n]);
-    if (!isSame) place(list, items);
-  }
-
-  #troopsOf(owner) {
-    const { film } = this.page;
-    return film.troops[film.length - 1][owner];
-  }
-
-  #isOut(owner) {
-    const { film } = this.page;
-    return owner !== NEUTRAL && !film.alive[film.length - 1][owner];
+    const { film } = this.page, items = (this.#decides ? shown : []).map((one) => {
+      const { item, button, chip, text } = this.#row(one.owner);
+      put(text, one.reason || describe(one));
+      fillChip(chip, one.owner === NEUTRAL ? null : film.density(one.owner, film.length - 1));
+      button.setAttribute("aria-disabled", Boolean(one.reason));
+      button.classList.toggle("is-target", one.owner === this.target);
+      return item;
+    });
+    place(element(id), items);
   }
 
   /** Returns the row of an owner in the list, which stays the same, so that it keeps the focus. */
@@ -280,13 +253,12 @@ class Game {
       ...gifts.filter((gift) => gift.target === seat).map((gift) => [gift.seat, "is-gift", `${this.name(gift.seat)} gave you ${short(gift.troops)}`]),
       ...gifts.filter((gift) => gift.seat === seat).map((gift) => [gift.target, "is-gift", `you gave ${this.name(gift.target)} ${short(gift.troops)}`]),
     ];
-    if (!texts.length) texts.push([null, "is-none", "none"]);
     const list = element("under-way");
     while (list.children.length > texts.length) list.lastChild.remove();
     while (list.children.length < texts.length) list.append(newElement("li"));
     texts.forEach(([owner, kind, text], n) => {
       list.children[n].className = kind;
-      list.children[n].style.borderColor = owner === null ? "transparent" : this.page.palette.texts[owner];
+      list.children[n].style.borderColor = this.page.palette.texts[owner];
       put(list.children[n], text);
     });
   }
@@ -320,13 +292,8 @@ class Game {
     this.page.hurry();
   }
 
-  /** The number of the fraction that is sent. */
-  get share() { return Number(element("share").value); }
-
   /** Whether there is no seat to play, so that clicks follow players as they do when a film is watched. */
-  get isSpectator() {
-    return this.now?.seat === 0;
-  }
+  get isSpectator() { return this.now?.seat === 0; }
 
   /** A click on the board attacks, or gives to an ally; a tap chooses for whom the large button does. */
   pick(owner, kind) {
@@ -335,7 +302,10 @@ class Game {
     else this.attack(owner);
   }
 
-  choose(owner) { this.#aim(owner); this.page.hurry(); }
+  choose(owner) {
+    this.#aim(owner);
+    this.page.hurry();
+  }
 
   /** Makes `owner` the target and returns true, or says why not. */
   #aim(owner) {
@@ -348,6 +318,9 @@ class Game {
   attack(owner) {
     if (this.#aim(owner)) this.#send({ do: "launch", target: owner, share: this.share }); // the answer shows it
   }
+
+  /** The number of the fraction that is sent. */
+  get share() { return Number(element("share").value); }
 
   setShare(share) {
     element("share").value = share; // which keeps it between the least and the most
@@ -397,9 +370,9 @@ class Game {
   }
 
   changePace(by) {
-    const { pace } = this.now, next = PACES.filter((one) => (by > 0 ? one > pace : one < pace));
-    if (pace === "step") this.setPace(PACES[2]);
-    else if (next.length) this.setPace(by > 0 ? next[0] : next[next.length - 1]);
+    const { pace } = this.now;
+    const next = by > 0 ? PACES.find((one) => one > pace) : PACES.findLast((one) => one < pace);
+    if (next || pace === "step") this.setPace(next ?? PACES[2]);
   }
 
   /** Opens a dialog, behind which the game stands still. */
@@ -414,9 +387,7 @@ class Game {
     this.#stands = false;
   }
 
-  askToResign() {
-    if (this.#decides) this.ask("resigning");
-  }
+  askToResign() { if (this.#decides) this.ask("resigning"); }
 
   resign() { this.#send({ do: "resign" }); }
 
@@ -427,13 +398,10 @@ class Game {
     element("view").setAttribute("aria-label", BOARD_WATCHED);
     this.page.seek(0);
     this.page.play(true);
-    if (this.now?.card && !this.page.moment) this.#offerToPlayOn();
-  }
-
-  #offerToPlayOn() {
+    if (!this.now?.card || this.page.moment) return;
     const title = "play the followed seat, or your own, from here (J)", onclick = () => this.playOn();
     element("link").before(newElement("button", { type: "button", id: "play-on", title, onclick }, "play on from here"));
-    WATCH_KEYS.j = () => this.playOn();
+    WATCH_KEYS.j = onclick;
   }
 
   /** Begins a game that goes on from the moment that is shown, on the followed seat or else the own one. */
@@ -452,8 +420,9 @@ class Game {
   }
 }
 
-/** Makes `items` the children of `list`; the one that has the focus keeps it. */
+/** Makes `items` the children of `list`, if others are; the one that has the focus keeps it. */
 function place(list, items) {
+  if (items.length === list.children.length && items.every((item, n) => item === list.children[n])) return;
   const focused = document.activeElement;
   list.replaceChildren(...items);
   if (focused?.isConnected && focused !== document.activeElement) focused.focus({ preventScroll: true });

@@ -20,17 +20,12 @@ class Standings {
 
   /** Fills `list`; `chosen(seat)` is called for a click, `hovered(seat or 0)` for the pointer. */
   constructor(list, film, palette, chosen, hovered) {
-    this.list = list;
-    this.film = film;
-    this.order = [];
-    this.followed = this.hovered = null;
+    Object.assign(this, { list, film, order: [], followed: null, hovered: null });
     this.rows = film.header.names.map((_, index) => this.#row(index + 1, palette, chosen, hovered));
-    this.teamRows = film.teams.map(({ name }) => this.#teamRow(name));
+    const teamRow = { className: "row team" }; // which is no button: its members are followed
+    this.teamRows = film.teams.map(({ name }) => newLine("div", teamRow, newElement("span", {}, name)));
     list.replaceChildren(...this.rows.map((row) => row.element));
   }
-
-  /** Returns a line of a team, which is no button: its members are followed. */
-  #teamRow(text) { return newLine("div", { className: "row team" }, newElement("span", {}, text)); }
 
   #row(seat, palette, chosen, hovered) {
     const swatch = newElement("span", { className: "swatch" }), title = this.film.name(seat), name = newElement("span", { title }, title);

@@ -63,7 +63,6 @@ class StartCard {
   get stands() { return Boolean(this.#card) && !this.game.now.tick && this.game.now.is_paused; }
 
   get #asks() { return ["first", "next"].includes(this.#state); }
-  get #waits() { return ["waiting", "sent"].includes(this.#state); }
 
   #become(state) {
     this.#state = state;
@@ -84,7 +83,8 @@ class StartCard {
   /** Says that the game is being made, and for how long. */
   #wait() {
     const seconds = (performance.now() - this.#since) / 1000;
-    if (!this.#waits || (!this.dialog.open && 1000 * seconds < PATIENCE)) return;
+    if (!["waiting", "sent"].includes(this.#state)) return;
+    if (!this.dialog.open && 1000 * seconds < PATIENCE) return;
     if (!this.dialog.open) this.dialog.showModal();
     put(this.form.querySelector(".waiting span"), `${seconds.toFixed(0)} s`);
   }
@@ -98,9 +98,7 @@ class StartCard {
   }
 
   /** Opens the card, if there is a game to choose. */
-  open() {
-    if (this.#state === "left" && this.#card) this.#fill();
-  }
+  open() { if (this.#state === "left" && this.#card) this.#fill(); }
 
   /** Asks, beginning with the values of the last game and the level that its result leads to, or before the first one with those of the last time. */
   #fill(refused = "") {
@@ -108,7 +106,9 @@ class StartCard {
     const told = this.stands ? { ...remembered(), ...card.given } : { level: levelAfter(this.game) };
     const values = { ...card, another: this.#isAnother, ...told };
     const own = "level" in card.given && card.given.level === null ? [OWN] : [];
-    form.querySelector(".levels").replaceChildren(...[...own, ...card.levels].map((level) => choice("level", level)));
+    const radio = { type: "radio", name: "level" };
+    const choice = (value) => newElement("label", {}, newElement("input", { ...radio, value }), value);
+    form.querySelector(".levels").replaceChildren(...[...own, ...card.levels].map(choice));
     const ownMap = card.map === null || ("map" in card.given && card.given.map === null) ? [OWN] : [];
     form.elements.map.replaceChildren(...[...ownMap, ...card.maps].map((name) => new Option(name.replaceAll("_", " "), name)));
     for (const name of ["level", "map"]) {
@@ -127,7 +127,7 @@ class StartCard {
 
   /** Lets the player choose; `refused`: why the last choice was not possible. */
   #offer(refused) {
-    this.#say(refused);
+    put(this.form.querySelector(".refused"), refused);
     this.#become(this.stands ? "first" : "next");
     this.form.querySelector("[type=submit]").focus();
     this.game.page.wake(); // which draws the map
@@ -166,8 +166,6 @@ class StartCard {
     } else if (isChosen) this.#offer(refused);
     else this.#fill(refused);
   }
-
-  #say(reason) { put(this.form.querySelector(".refused"), reason); }
 
   /** Begins the page anew: another game is played than the one that it shows. */
   restart() {
@@ -211,11 +209,6 @@ class StartCard {
       context.stroke();
     }
   }
-}
-
-/** Returns one of the choices of a group, as a label with its button. */
-function choice(group, value) {
-  return newElement("label", {}, newElement("input", { type: "radio", name: group, value }), value);
 }
 
 KEYS.y = () => page.start?.open();

@@ -19,12 +19,11 @@ class Tip {
     this.#describe = describe;
     this.#covers = covers;
     clearTimeout(this.#timer);
-    if (covers) this.#timer = setTimeout(() => this.#rest(), REST_MS);
-    this.refresh();
-  }
-
-  #rest() {
-    this.#isResting = true;
+    const rest = () => {
+      this.#isResting = true;
+      this.refresh();
+    };
+    if (covers) this.#timer = setTimeout(rest, REST_MS);
     this.refresh();
   }
 
@@ -47,16 +46,14 @@ class Tip {
 
   /** Returns the place nearest to the pointer, of those that cover least. */
   #place(width, height) {
-    const { x, y } = this, places = [];
-    for (const away of this.#covers ? [0, 40, 100, 200] : [0]) {
-      for (const top of [y + 16 + away, y - 10 - away - height]) {
-        for (const left of [x + 14 + away / 2, x - 14 - away / 2 - width]) places.push({ left, top, width, height });
-      }
-    }
-    const within = (at, size, room) => Math.max(0, Math.min(at, room - size - 4));
-    const isFree = ({ top }) => top >= 0 && top + height + 6 <= innerHeight;
-    const seen = places.filter(isFree).map((place) => ({ ...place, left: within(place.left, width, innerWidth) }));
-    if (!seen.length) seen.push({ left: within(x + 14, width, innerWidth), top: 0, width, height });
+    const { x, y } = this, within = (at) => Math.max(0, Math.min(at, innerWidth - width - 4));
+    const places = (this.#covers ? [0, 40, 100, 200] : [0]).flatMap((away) => {
+      const lefts = [x + 14 + away / 2, x - 14 - away / 2 - width].map(within);
+      const tops = [y + 16 + away, y - 10 - away - height];
+      return tops.flatMap((top) => lefts.map((left) => ({ left, top, width, height })));
+    });
+    const seen = places.filter(({ top }) => top >= 0 && top + height + 6 <= innerHeight);
+    if (!seen.length) seen.push({ left: within(x + 14), top: 0, width, height });
     const costs = seen.map((place) => this.#covers?.(place) ?? 0);
     return seen[costs.indexOf(Math.min(...costs))];
   }
