@@ -26,20 +26,17 @@ function connectReplays() {
     if (file) openReplay(file);
     input.value = ""; // the same file can be chosen again
   });
-  const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
-  document.addEventListener("dragover", (event) => {
-    if (!hasFiles(event)) return;
+  const ofFiles = (act) => (event) => {
+    if (!event.dataTransfer?.types.includes("Files")) return;
     event.preventDefault();
-    target.hidden = false;
-  });
+    act(event.dataTransfer.files);
+  };
+  document.addEventListener("dragover", ofFiles(() => { target.hidden = false; }));
   document.addEventListener("dragleave", (event) => { target.hidden ||= !event.relatedTarget; });
-  document.addEventListener("drop", (event) => {
-    if (!hasFiles(event)) return;
-    event.preventDefault();
+  document.addEventListener("drop", ofFiles(([file]) => {
     target.hidden = true;
-    const [file] = event.dataTransfer.files;
     if (file) openReplay(file);
-  });
+  }));
 }
 
 connectReplays();

@@ -66,11 +66,10 @@ class Engine {
 
   /** Returns what all seats launched in the last step: {tick, seat, target, fraction}; only what is legal if `isLegal`. */
   launched(tick, isLegal = false) {
-    const [targets, fractions, legal] = ["target", "fraction", "legal"].map((name) => this.field(`launched.${name}`)), found = [];
-    targets.forEach((target, index) => {
-      if (target >= 0 && (legal[index] || !isLegal)) found.push({ tick, seat: index + 1, target, fraction: fractions[index] });
-    });
-    return found;
+    const names = ["target", "fraction", "legal"];
+    const [targets, fractions, legal] = names.map((name) => this.field(`launched.${name}`));
+    const found = Array.from(targets, (target, n) => ({ tick, seat: n + 1, target, fraction: fractions[n] }));
+    return found.filter(({ target }, n) => target >= 0 && (legal[n] || !isLegal));
   }
 
   /** Lets other players go on, by seat: "page" is driven by `step`, others are codes. One that sits there already goes on. */

@@ -92,10 +92,9 @@ class Feed {
 
   /** Has the board show where something happened, as it was then. */
   #center({ frame, attack, owner }) {
-    const { film, view, painter: { height, width } } = this.game.page, board = new Uint8Array(film.numCells);
+    const { film, view, painter: { width } } = this.game.page, board = new Uint8Array(film.numCells);
     film.move(board, -1, frame);
-    const area = { top: 0, left: 0, bottom: height, right: width };
-    const [front] = attack ? new FrontPlaces().find(board, width, area, [attack]) : [];
+    const [front] = attack ? new FrontPlaces().find(board, width, view.area, [attack]) : [];
     const place = front ?? centerOf(board, width, owner);
     if (place) view.approach(place.row, place.column, 1);
   }

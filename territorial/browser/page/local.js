@@ -32,11 +32,12 @@ class LocalGame {
 
   async #alone(work) {
     if (this.isBusy) return "Another game is being prepared.";
+    if (!this.page.film.isComplete && !this.now) return "The film is still loading.";
     this.isBusy = true;
     clearTimeout(this.#timer);
     const before = this.now && this.#engine.save();
     try {
-      const refused = await work();
+      const refused = (await this.#ready()) || (await work());
       if (refused && before) {
         this.#engine.restore(before);
         this.#plan();
@@ -49,11 +50,8 @@ class LocalGame {
 
   async #takeOver(tick, seat) {
     const { film } = this.page, frame = film.frameAt(tick);
-    if (!film.isComplete && !this.now) return "The film is still loading.";
     if (!film.alive[frame][seat]) return `${film.name(seat)} is out.`;
     if (tick % this.about.config.decision_every) return NOBODY;
-    const refused = await this.#ready();
-    if (refused) return refused;
     const changes = this.#changes.filter((change) => change.tick <= tick); // those of the last game after it are gone
     const recording = new Recording(this.#origin.memory, this.#launches, changes), engine = this.#engine;
     await this.#work(recording.playTo(engine, tick), { text: () => `Playing to tick ${count(tick)}: ${count(engine.tick)} ...` });
@@ -65,7 +63,7 @@ class LocalGame {
     }
     this.#sit(tick, seat, changes);
     this.page.branch(frame, { title: `You from tick ${count(tick)}`, names: this.header.names });
-    this.#prepare(tick, seat, false);
+    this.#goOn(tick, seat, false);
     return "";
   }
 
@@ -74,8 +72,6 @@ class LocalGame {
     const name = given.split(" ").filter(Boolean).join(" "), fault = nameFault(name, reserved);
     if (fault) return fault;
     if (players !== card.players) return `This page has games of ${card.players} players.`;
-    const refused = await this.#ready();
-    if (refused) return refused;
     const engine = this.#engine, { codes, troops, seats, names, title } = lineUps[level ?? ""], ground = await this.#groundOf(map);
     const number = seed ?? String(crypto.getRandomValues(new Uint32Array(1))[0] >>> 1);
     const memory = engine.begin(ground.land, number, codes.map((code, n) => (n + 1 === seat ? engine.codes.page : code)), troops);
@@ -84,7 +80,7 @@ class LocalGame {
     this.#keep({ memory, header, land: ground.land }, []);
     this.page.showFilm(this.#filmOf({ title: `${title}, seed ${number}`, names: called, ...ground.look }));
     this.card = { ...card, level, map, name, seed: number };
-    this.#prepare(0, seat, seed === null || Boolean(this.now));
+    this.#goOn(0, seat, seed === null || Boolean(this.now));
     return "";
   }
 
@@ -132,9 +128,6 @@ class LocalGame {
   async #showReplay(file) {
     const { page } = this;
     if (page.ownSeat && this.now.tick) return "You are playing; resign, or play to the end, to see another game.";
-    if (!page.film.isComplete && !this.now) return "The film is still loading.";
-    const refused = await this.#ready();
-    if (refused) return refused;
     try {
       const replay = await readReplay(file, this.about.template.header), { header, land } = replay;
       const changes = (header.changes ?? []).map(([tick, seat, name]) => ({ tick, seat, code: this.#codeOf(name), name }));
@@ -203,10 +196,19 @@ class LocalGame {
 
   // ---- going on from a moment ----------------------------------------------------------------------
 
-  #prepare(tick, seat, goesOn) {
+  /** Shows the game as it is played from here on. */
+  #goOn(tick, seat, goesOn) {
     this.#due = null;
     Object.assign(this, { seat, tick, pace: LOCAL_PACE, isPaused: !goesOn, queued: null, hasDecided: false, hasResigned: false, open: new Set(), aim: null, costliest: null });
     this.now = situationOf(this.#engine, seat);
+    if (!this.game) {
+      this.game = new Game(this.page, (hooks) => this.connect(hooks));
+      element("ending").querySelector("a").addEventListener("click", async (event) => {
+        event.preventDefault(); // there is no server that it could lead to
+        saveAs(new Blob([await this.replay()]), this.fileName);
+      });
+    }
+    this.game.resume();
   }
 
   /** The launches of the film, those of a seat in the order of ticks. */
@@ -243,11 +245,8 @@ class LocalGame {
   async send(command) { return this.post(command); }
 
   async post(command) {
-    if (["new", "take_over"].includes(command.do)) {
-      const refused = await (command.do === "new" ? this.begin(command) : this.takeOver(command.tick, command.seat));
-      if (!refused) this.game.resume();
-      return refused;
-    }
+    if (command.do === "new") return this.begin(command);
+    if (command.do === "take_over") return this.takeOver(command.tick, command.seat);
     const reason = this.#refusal(command);
     if (reason) return `${reason[0].toUpperCase()}${reason.slice(1)}.`;
     this.#do(command);
@@ -266,15 +265,10 @@ class LocalGame {
   #do(command) {
     const { do: what, target, share, panel } = command;
     if (what === "pause") this.isPaused = command.on;
-    else if (what === "pace") this.#setPace(command.pace);
+    else if (what === "pace") [this.pace, this.#due] = [command.pace, null];
     else if (what === "aim") this.aim = { target, share };
     else if (what === "show") command.on ? this.open.add(panel) : this.open.delete(panel);
     else Object.assign(this, { queued: what === "launch" ? { target, share } : null, hasDecided: true, hasResigned: what === "resign" });
-  }
-
-  #setPace(pace) {
-    this.pace = pace;
-    this.#due = null;
   }
 
   get #decides() { return this.now.is_alive && !this.now.is_over && !this.hasResigned; }
@@ -460,28 +454,8 @@ function frameOf(engine, launches = [], gifts = []) {
 
 const local = new LocalGame(page);
 
-/** Lets the browser save the replay of the game, in the place of a link to the server. */
-async function saveReplay(event) {
-  event.preventDefault();
-  saveAs(new Blob([await local.replay()]), local.fileName);
-}
-
 /** Plays a seat from a moment of the film on; returns why not, or "". */
-async function playOnHere(tick, seat) {
-  const refused = await local.takeOver(tick, seat);
-  if (!refused) goOn();
-  return refused;
-}
-
-/** Shows the game of `local` as it is played. */
-function goOn() {
-  if (!local.game) {
-    local.game = new Game(page, (hooks) => local.connect(hooks));
-    connectGame(local.game);
-    element("ending").querySelector("a").addEventListener("click", saveReplay);
-  }
-  local.game.resume();
-}
+const playOnHere = (tick, seat) => local.takeOver(tick, seat);
 
 /** In a page of new games the first one begins with the page. */
 async function beginHere() {
@@ -494,7 +468,6 @@ async function beginHere() {
   }
   const refused = await local.begin(card);
   if (refused) page.say(refused, Infinity);
-  else goOn();
 }
 
 beginHere();

@@ -77,14 +77,11 @@ class Moment {
 
   /** Plays the followed seat from here on, in this page if it has the engine, or else by a command that is copied. */
   async playOn() {
-    const { page } = this, { film, frame, followed } = page;
+    const { page } = this, { film, frame, followed } = page, tick = film.ticks[frame];
+    const command = `${film.header.play_on} --tick ${tick} --seat ${followed}`;
     page.play(false);
-    if (!followed || !(this.hasEngine || film.header.play_on)) return;
-    if (this.hasEngine) {
-      page.say(await playOnHere(film.ticks[frame], followed));
-      return;
-    }
-    const command = `${film.header.play_on} --tick ${film.ticks[frame]} --seat ${followed}`;
-    page.say(await copied(command) ? `Copied: ${command}` : command);
+    if (!followed) return;
+    if (this.hasEngine) page.say(await playOnHere(tick, followed));
+    else if (film.header.play_on) page.say(await copied(command) ? `Copied: ${command}` : command);
   }
 }

@@ -33,6 +33,7 @@ class Game {
       silent: (seconds) => this.#silent(seconds),
       lost: (reason) => this.#lost(reason),
     });
+    connectGame(this);
   }
 
   /** Begins a game that goes on from a moment of the film. */
