@@ -12,7 +12,7 @@ from typing import Any
 from territorial.bots.bot_files import written_name
 from territorial.config import GameConfig
 from territorial.config.fields import about, check_values, documents_fields, like, option
-from territorial.config.validation import check_keywords, hint, one_of
+from territorial.config.validation import check_keywords, check_type, hint, one_of
 from territorial.engine.pair_observations import ShownRows, rows_shown
 from territorial.engine.seats import AGENT, CustomBot, Seat, check_seats, with_bots_of_files
 from territorial.envs.forms import FORMS, Form, PackedBoards, Pairs
@@ -110,8 +110,7 @@ class EnvConfig:
 
     def __post_init__(self) -> None:
         self._read()
-        if not isinstance(self.config, GameConfig):
-            raise TypeError(f"config is {self.config!r}; it must be a territorial.GameConfig, or its fields")
+        check_type("config", self.config, GameConfig, "a territorial.GameConfig, or its fields")
         check_seats(self.seats, self.config.num_players)
         if self.seats is not None and AGENT not in self.seats:
             raise ValueError(f"no seat is called {AGENT!r}; an environment needs at least one")
@@ -119,9 +118,9 @@ class EnvConfig:
             _check_league(self.league, self.config.num_players, self.seats)
         check_values(self)
         self._check_forms()
-        if self.store is not None and not isinstance(self.store, SnapshotStore):
-            raise TypeError(
-                f"store is {self.store!r}; it must be a territorial.league.SnapshotStore, or its folder"
+        if self.store is not None:
+            check_type(
+                "store", self.store, SnapshotStore, "a territorial.league.SnapshotStore, or its folder"
             )
 
     def _read(self) -> None:
@@ -363,10 +362,7 @@ def _check_learners(obs: Mapping[str, str], learners: Sequence[str]) -> None:
 
 
 def _check_league(league: Any, num_players: int, seats: Any) -> None:
-    if not isinstance(league, LineUps):
-        raise TypeError(
-            f"league is {league!r}; it must be a territorial.league.LineUpDistribution or LineUpMixture"
-        )
+    check_type("league", league, LineUps, "a territorial.league.LineUpDistribution or LineUpMixture")
     if seats is not None:
         raise ValueError("seats and league both define the players; set only one of them")
     league.check_players(num_players)

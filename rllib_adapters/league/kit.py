@@ -30,7 +30,7 @@ from rllib_adapters.league.control import of_spaces
 from rllib_adapters.league.learners import LeagueLearner
 from rllib_adapters.league.line_up import Ended, Seating, by_returns, module_of_agent
 from rllib_adapters.league.pool import Bot, LeaguePool, build_module, store_of
-from territorial.config.validation import check_type, shown, whole_number
+from territorial.config.validation import check_type, raised_as, shown, whole_number
 from territorial.league import League, LeagueConfig, Manifest, SnapshotStore
 from territorial.league.seating import GAME
 
@@ -169,12 +169,10 @@ def _check_league(rules: LeagueConfig, bots: Mapping[str, Any]) -> None:
             there_are = ", ".join(rules.bots) or "none"
             what = "no object for" if name not in bots else "an object for"
             raise ValueError(f"bots has {what} {name!r}; the bots of the league are {there_are}")
-        if not isinstance(bots[name], Bot):
-            raise TypeError(f"bots[{name!r}] is {shown(bots[name])}; it must be an object of a Bot class")
-        try:
+        check_type(f"bots[{name!r}]", bots[name], Bot, "an object of a Bot class")
+        # Whatever its class raises.
+        with raised_as(TypeError, f"bots[{name!r}] cannot be pickled, for other processes: ", Exception):
             cloudpickle.dumps(bots[name])
-        except Exception as error:  # whatever its class does
-            raise TypeError(f"bots[{name!r}] cannot be pickled, for other processes: {error}") from None
     taken = [one.name for one in rules.learners if one.name.startswith("pool")]
     if taken:
         raise ValueError(f"a learner is called {taken[0]!r}; its name must not begin with 'pool'")
@@ -329,11 +327,11 @@ def _architectures(
 
 def _weights_of(name: str, spec: RLModuleSpec, spaces: Spaces) -> tuple[str, ...]:
     """Return the names of the weights of a module; ValueError for one whose snapshots could not play."""
-    try:
+    with raised_as(
+        ValueError, f"the model_config of {name!r} cannot be stored with snapshots: ", (TypeError, ValueError)
+    ):
         about = Manifest(architecture="x", observation="x", action_format="x", settings=spec.model_config)
         json.dumps(dict(about.settings), allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"the model_config of {name!r} cannot be stored with snapshots: {error}") from None
     module = build_module(spec, *spaces, **spec.model_config)
     if not any(True for _ in module.parameters()):
         raise ValueError(f"the module of {name!r} has no parameters; it must have something to learn")

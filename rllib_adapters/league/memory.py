@@ -16,6 +16,7 @@ from torch.autograd.graph import saved_tensors_hooks
 
 from rllib_adapters.league.line_up import LEARNS
 from rllib_adapters.league.pool import build_module, pools_of
+from territorial.config.validation import raised_as
 from territorial.evaluation.ratings import layout
 from territorial.memory.plan import MB, BudgetError, Item, Place, Plan, in_mb
 from territorial.nets.frozen import MAX_OPEN, mapped
@@ -57,10 +58,8 @@ def predict_memory(config: Any) -> tuple[Plan, Plan]:
 def check_memory(config: Any) -> None:
     """Raise ValueError if a league takes more than the ``memory`` of its configuration; 0 is any amount."""
     if config.memory:
-        try:
+        with raised_as(ValueError, f"memory is {in_mb(config.memory)}: ", BudgetError):
             predict_memory(config)[0].check_budget(config.memory)
-        except BudgetError as error:
-            raise ValueError(f"memory is {in_mb(config.memory)}: {error}") from None
 
 
 def _plan(config: Any, *, is_alone: bool) -> Plan:

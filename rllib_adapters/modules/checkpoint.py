@@ -16,6 +16,7 @@ from typing import Any
 
 from rllib_adapters.envs.env_config import GAMES
 from territorial.config import GameConfig
+from territorial.config.validation import raised_as
 from territorial.evaluation.players import CHECKPOINT
 from territorial.league import MismatchError, SnapshotStore
 from territorial.nets.frozen_seats import FrozenSeats
@@ -73,10 +74,8 @@ class CheckpointPolicy(SnapshotPolicy):
 
     def _open(self, config: GameConfig, layout: ObsLayout) -> FrozenSeats:
         """Return the policies of its store in these games; MismatchError, which names the checkpoint."""
-        try:
+        with raised_as(MismatchError, f"{self.text}: ", MismatchError):
             return super()._open(config, layout)
-        except MismatchError as error:
-            raise MismatchError(f"{self.text}: {error}") from None
 
 
 def _read(folder: Path, given: str, name: str) -> tuple[Any, Mapping[str, Any]]:

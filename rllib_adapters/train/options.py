@@ -12,7 +12,7 @@ from typing import Any
 from rllib_adapters.networks import NETWORKS, Network
 from territorial.config import FIELDS, GameConfig
 from territorial.config.fields import check_values, documents_fields, like, option
-from territorial.config.validation import shown
+from territorial.config.validation import check_type, raised_as
 from territorial.files.atomic import check_unused, own_file, write_file
 from territorial.files.bounded import Bounds, check_fields, parse_object, read_file
 from territorial.league import Gate, LeagueConfig, Learner, Opponents
@@ -83,8 +83,7 @@ class Training:
     def __post_init__(self) -> None:
         check_values(self)
         for name in ("start", "bot_names"):
-            if not isinstance(getattr(self, name), str):
-                raise TypeError(f"{name} is {shown(getattr(self, name))}; it must be a string")
+            check_type(name, getattr(self, name), str, "a string")
         if self.start and self.network != "pairs":
             raise ValueError(
                 f"start is {self.start!r} and network is {self.network!r}; it must be 'pairs', because "
@@ -172,12 +171,12 @@ class Training:
     @classmethod
     def read(cls, path: Path) -> Training:
         """Return the options in a file; ValueError if it holds something else."""
-        try:
+        with raised_as(
+            ValueError, f"{str(path)!r} does not hold the options of a run: ", (ValueError, TypeError)
+        ):
             values = parse_object(read_file(own_file(path), BOUNDS.nbytes), BOUNDS)
             check_fields("it", values, cls.__dataclass_fields__)
             return cls(**values)
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"{str(path)!r} does not hold the options of a run: {error}") from None
 
 
 def check_new(folder: Path) -> None:

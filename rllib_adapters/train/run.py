@@ -39,7 +39,7 @@ from rllib_adapters.train.options import (
     Training,
     check_new,
 )
-from territorial.config.validation import finite_number, shown, whole_number
+from territorial.config.validation import finite_number, raised_as, shown, whole_number
 from territorial.files.atomic import naming, own_file, own_folder, write_file
 from territorial.files.bounded import check_fields, open_file, parse_object, read_file, whole_lines
 from territorial.league import League, SnapshotStore
@@ -344,15 +344,15 @@ def kind_of(pid: int, name: str) -> str:
 
 def _state_in(path: Path) -> tuple[float, int, Mapping[str, Any]]:
     """Return seconds, bytes of the log and options of the run of a checkpoint; ValueError names the file."""
-    try:
+    with raised_as(
+        ValueError, f"{str(path)!r} does not hold the progress of a run: ", (ValueError, TypeError, OSError)
+    ):
         state = parse_object(read_file(path, BOUNDS.nbytes), BOUNDS)
         check_fields("it", state, {"seconds", "logged", "options"})
         options = state["options"]
         check_fields("options", options, (), options)
         seconds = finite_number("seconds", state["seconds"], 0)
         return seconds, whole_number("logged", state["logged"], 0), options
-    except (ValueError, TypeError, OSError) as error:
-        raise ValueError(f"{str(path)!r} does not hold the progress of a run: {error}") from None
 
 
 def configured(

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from territorial.config.validation import check_type, finite_number, hint, shown, whole_number
+from territorial.config.validation import check_type, finite_number, hint, raised_as, shown, whole_number
 from territorial.files import safetensors
 from territorial.files.atomic import write_file
 from territorial.files.bounded import Bounds, check_fields, open_file, parse_object
@@ -205,10 +205,8 @@ def _description_text(metadata: Mapping[str, str]) -> dict[str, Any]:
             f"its header has no metadata {METADATA!r}, so it is not a network for the engine. From the "
             "weights of a PairPolicy, PairPolicy.load(FILE).export(NETWORK) of territorial.nets writes one"
         )
-    try:
+    with raised_as(ValueError, f"its metadata {METADATA!r}: "):
         return parse_object(metadata[METADATA].encode("utf-8", "replace"), _DESCRIPTION_BOUNDS)
-    except ValueError as error:
-        raise ValueError(f"its metadata {METADATA!r}: {error}") from None
 
 
 def _described(fields: Mapping[str, Any]) -> Description:
@@ -247,7 +245,7 @@ def _shared(columns: tuple[Column, ...]) -> tuple[Column, ...]:
 
 def _check(name: str, description: Description, tensors: Mapping[str, Array]) -> None:
     """Raise NetworkError unless this is a network that the engine can play."""
-    try:
+    with raised_as(NetworkError, f"{name}: ", (TypeError, ValueError)):
         check_description(description)
         _check_tensors(description, tensors)
         for layer, size in description.sizes().items():
@@ -260,8 +258,6 @@ def _check(name: str, description: Description, tensors: Mapping[str, Array]) ->
                     f"saturates int32; sums must be at most {SUM_LIMIT:,}, so its weights or its bias must "
                     "be smaller"
                 )
-    except (TypeError, ValueError) as error:
-        raise NetworkError(f"{name}: {error}") from None
 
 
 def check_description(description: Description) -> None:

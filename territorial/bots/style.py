@@ -19,6 +19,7 @@ from territorial.config.validation import (
     check_type,
     finite_number,
     one_of,
+    raised_as,
     shown,
     suggests_keywords,
     true_or_false,
@@ -416,10 +417,8 @@ class Style:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Style:
         """Return the style in a file; ValueError names the file if there is none in it."""
-        try:
+        with raised_as(ValueError, f"there is no style in {os.fspath(path)!r}: ", (TypeError, ValueError)):
             return cls.from_dict(parse_object(read_file(path, BOUNDS.nbytes), BOUNDS))
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"there is no style in {os.fspath(path)!r}: {error}") from None
 
     def settings(self) -> tuple[SettingRange, ...]:
         """Return the range of each setting of this style, in the order of columns."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from territorial.config.validation import check_type, whole_number
+from territorial.config.validation import check_type, raised_as, whole_number
 from territorial.constants import MAX_SIDE, MIN_SIDE
 
 
@@ -69,12 +69,10 @@ class LandMask:
         Raises TypeError for what holds neither bools nor numbers, and ValueError for other shapes,
         sizes and numbers.
         """
-        try:
+        with raised_as(
+            ValueError, "a map is a 2-D array (height, width) with rows of one width; numpy says: "
+        ):
             array = np.asarray(land)
-        except ValueError as error:  # numpy makes no array of rows of several widths
-            raise ValueError(
-                f"a map is a 2-D array (height, width) with rows of one width; numpy says: {error}"
-            ) from None
         if array.dtype.kind not in "biuf":
             given = f"an array of {array.dtype}" if array.ndim else f"of type {type(land).__name__}"
             raise TypeError(

@@ -3,11 +3,13 @@
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import wraps
 from inspect import signature
 from reprlib import Repr
+from types import UnionType
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -97,7 +99,7 @@ def whole_numbers(name: str, given: Any, shape: tuple[int | None, ...], low: Any
     return np.array(array, np.int64, order="C")
 
 
-def check_type(name: str, value: object, kind: type | tuple[type, ...], wanted: str) -> None:
+def check_type(name: str, value: object, kind: type | UnionType | tuple[type, ...], wanted: str) -> None:
     """Raise TypeError unless ``value`` is of this ``kind``, which the error calls ``wanted``."""
     if not isinstance(value, kind):
         raise TypeError(f"{name} is {shown(value)}; it must be {wanted}")
@@ -141,6 +143,17 @@ def checked_list(name: str, value: Any, kind: type = object, *, most: int | None
     for i, entry in enumerate(entries):
         check_type(f"{name}[{i}]", entry, kind, f"of the type {kind.__name__}")
     return entries
+
+
+@contextmanager
+def raised_as(
+    kind: type[Exception], start: str, caught: type[Exception] | tuple[type[Exception], ...] = ValueError
+) -> Iterator[None]:
+    """Within the block, raise ``caught`` errors as a ``kind``, the message of which begins with ``start``."""
+    try:
+        yield
+    except caught as error:
+        raise kind(f"{start}{error}") from None
 
 
 def index_of(value: Any) -> int | None:

@@ -6,7 +6,7 @@ from typing import Any
 from territorial import bots
 from territorial.bots import full_name, short
 from territorial.bots.bot_files import bot_of_file, is_bot_file, written_name
-from territorial.config.validation import checked_list, hint, shown
+from territorial.config.validation import check_type, checked_list, hint, shown
 from territorial.engine.seats import CustomBot, check_custom, is_same_bot, name_of, with_bots_of_files
 
 __all__ = ["by_name", "by_text", "full_name", "parsed", "short", "sorted_bots", "taken", "written_name"]
@@ -19,13 +19,11 @@ def sorted_bots(given: Any, custom: Any) -> tuple[tuple[str, ...], tuple[CustomB
     """
     objects = checked_list("python_bots", custom)
     for i, bot in enumerate(objects):
-        if not isinstance(bot, CustomBot):
-            raise TypeError(f"python_bots[{i}] is {shown(bot)}; it must be a custom bot")
+        check_type(f"python_bots[{i}]", bot, CustomBot, "a custom bot")
     known = {bot.name for bot in objects}
     listed = (*with_bots_of_files(checked_list("bots", given), known, "bots"), *objects)
     for i, bot in enumerate(listed):
-        if not isinstance(bot, (str, CustomBot)):
-            raise TypeError(f"bots[{i}] is {shown(bot)}; it must be of the type str, or a custom bot")
+        check_type(f"bots[{i}]", bot, str | CustomBot, "of the type str, or a custom bot")
     found = [bot for bot in listed if isinstance(bot, CustomBot)]
     for bot in found:
         check_custom(bot)

@@ -7,7 +7,13 @@ import numpy as np
 import numpy.typing as npt
 
 from territorial.config import GameConfig
-from territorial.config.validation import checked_list, shown, true_or_false, whole_number, whole_numbers
+from territorial.config.validation import (
+    check_type,
+    checked_list,
+    true_or_false,
+    whole_number,
+    whole_numbers,
+)
 from territorial.constants import BLOCKED, FIRST_BOT_CODE, LARGEST_TROOPS, MAX_SIDE
 from territorial.engine import step
 from territorial.engine.players import NEXT_ONES, BatchPlayers
@@ -70,8 +76,7 @@ def check_saved(
     whole_number("num_cycles of the saved game", saved.num_cycles, 0)
     true_or_false("is_idle of the saved game", saved.is_idle)
     for i, bot in enumerate(checked_list("custom of the saved game", saved.custom)):
-        if not isinstance(bot, CompiledBot):
-            raise TypeError(f"custom[{i}] of the saved game is {shown(bot)}; it must be a style or a network")
+        check_type(f"custom[{i}] of the saved game", bot, CompiledBot, "a style or a network")
     checked_list("python_bots of the saved game", saved.python_bots, str)
     check_blocks(state, saved.blocks)
     if config.teams is not None:

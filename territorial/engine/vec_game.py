@@ -18,7 +18,7 @@ from territorial._notebooks import ShownInNotebooks
 from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
 from territorial.config.map_names import Terrain
-from territorial.config.validation import suggests_keywords, true_or_false, whole_number
+from territorial.config.validation import check_type, suggests_keywords, true_or_false, whole_number
 from territorial.constants import AGENT_CODE, FIRST_BOT_CODE, LARGEST_SEED, NUM_CANDIDATES
 from territorial.engine import step
 from territorial.engine.batch_arrays import (
@@ -146,8 +146,7 @@ class VecGame(WritableArrays, ShownInNotebooks):
         frames: int = 1,
         maps: Sequence[str | LandMask] | None = None,
     ) -> None:
-        if not isinstance(config, GameConfig):
-            raise TypeError(f"config is {config!r}; it must be a territorial.GameConfig")
+        check_type("config", config, GameConfig, "a territorial.GameConfig")
         self.num_games = whole_number("num_games", num_games, 1, MAX_GAMES)
         self.config, assigned = assigned_maps(config, maps, self.num_games)
         self._config_digest = self.config.hexdigest

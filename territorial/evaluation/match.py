@@ -14,6 +14,7 @@ import numpy as np
 from territorial import bots
 from territorial.bots.program import OnFailure
 from territorial.config import GameConfig
+from territorial.config.validation import check_type
 from territorial.engine.seats import LINEUPS
 from territorial.evaluation.play import played
 from territorial.evaluation.players import Entrants, Player, in_games, is_acting
@@ -234,8 +235,7 @@ def match(
 
     """
     config = GameConfig(num_maps=MAPS) if config is None else config
-    if not isinstance(config, GameConfig):
-        raise TypeError(f"config is {config!r}; it must be a territorial.GameConfig")
+    check_type("config", config, GameConfig, "a territorial.GameConfig")
     if deal:
         draw: Draw = "balanced_teams" if config.has_allies else "balanced"
         seated: Sequence[Player] = (*bots.NAMES, *bots.LEARNED) if seats is None else _listed(seats)

@@ -13,7 +13,15 @@ from typing import Any, Self
 import numpy as np
 
 from territorial.bots.style import MOST_TICKS
-from territorial.config.validation import checked_list, finite_number, shown, true_or_false, whole_number
+from territorial.config.validation import (
+    check_type,
+    checked_list,
+    finite_number,
+    raised_as,
+    shown,
+    true_or_false,
+    whole_number,
+)
 from territorial.constants import LARGEST_SEED, MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS
 from territorial.evaluation.outcome import PlacedGame, team_numbers, team_parts
 from territorial.evaluation.schedule import MATCH, Key, Schedule, ScheduledGame
@@ -89,10 +97,8 @@ class GameRecord(PlacedGame):
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """Return the record of a line of JSON; ValueError if no game leads to it."""
         check_fields("a game", values, {spec.name for spec in fields(cls)} - set(OPTIONAL), OPTIONAL)
-        try:
+        with raised_as(ValueError, "", TypeError):
             return cls(**_checked(values))
-        except TypeError as error:
-            raise ValueError(str(error)) from None
 
 
 OPTIONAL: dict[str, Any] = {**ScheduledGame._field_defaults, "returns": (), "failed": ()}
@@ -116,8 +122,7 @@ def _checked(given: dict[str, Any]) -> dict[str, Any]:
         raise ValueError("land has no entries; it must have at least one")
     own = _row("own", values["own"], None, whole_number, 1, players)
     for name in ("policy", "scenario"):
-        if not isinstance(values[name], str):
-            raise TypeError(f"{name} is {shown(values[name])}; it must be a string")
+        check_type(name, values[name], str, "a string")
     return {
         "policy": values["policy"],
         "scenario": values["scenario"],
@@ -206,10 +211,8 @@ class GameResults:
     def _open(self, path: Path) -> None:
         text, last = json.dumps(self._header) + "\n", None
         if path.exists():
-            try:
+            with raised_as(ResultsError, f"{str(path)!r}, "):
                 last, size = self._take_over(path)
-            except ValueError as error:
-                raise ResultsError(f"{str(path)!r}, {error}") from None
             if last is None:
                 with open_file(path) as file:
                     if not text.encode().startswith(file.read(len(text) + 1)):
@@ -229,15 +232,13 @@ class GameResults:
             for number, line in enumerate(whole_lines(file, self._bounds.nbytes), start=1):
                 if last is None and not line.startswith(KIND):
                     break
-                try:
+                with raised_as(ValueError, f"line {number}: "):
                     found = parse_object(line, self._bounds)
                     if "format" in found:
                         last = self._checked_header(found)
                     else:
                         record = self._checked_record(found)
                         self.games.setdefault(record.key, record)
-                except ValueError as error:
-                    raise ValueError(f"line {number}: {error}") from None
                 size += len(line)
         return last, size
 

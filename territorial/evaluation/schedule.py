@@ -11,7 +11,7 @@ import numpy as np
 
 from territorial.config import NON_RULE_FIELDS, GameConfig
 from territorial.config.teams import RANDOM
-from territorial.config.validation import one_of, true_or_false, whole_number
+from territorial.config.validation import check_type, one_of, true_or_false, whole_number
 from territorial.constants import LARGEST_SEED, RULES_VERSION, __version__
 from territorial.engine.seats import AGENT, LINEUPS, Seat, name_of
 from territorial.evaluation.outcome import Teams
@@ -190,8 +190,7 @@ class Scenario:
     rotate: bool = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.config, GameConfig):
-            raise TypeError(f"config is {self.config!r}; it must be a territorial.GameConfig")
+        check_type("config", self.config, GameConfig, "a territorial.GameConfig")
         players = self.config.num_players
         if self.seats is None:
             others = cycle(LINEUPS[DEFAULT_FIELD].seats)

@@ -168,8 +168,7 @@ def what_if(
 
     """
     games = whole_number("games", games, 2, MOST_GAMES)
-    if not isinstance(replay, Replay):
-        raise TypeError(f"replay is {replay!r}; it must be a Replay, such as Replay.load(FILE)")
+    check_type("replay", replay, Replay, "a Replay, such as Replay.load(FILE)")
     check_type("alternatives", alternatives, Mapping, "a dict of decisions by name")
     for name, given in alternatives.items():
         check_type(f"the alternative {name!r}", given, Mapping, "decisions by seat")

@@ -26,7 +26,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from territorial.config.validation import is_whole_number, one_of, shown
+from territorial.config.validation import is_whole_number, one_of, raised_as, shown
 from territorial.files.arrays import loaded, mapped
 from territorial.files.bounded import Bounds, check_size, parse_object
 from territorial.typing import Array
@@ -155,10 +155,8 @@ def _header(
         entries[name] = {"dtype": dtypes[name], "shape": shape, "data_offsets": [begin, end]}
     text = json.dumps(entries, separators=(",", ":"), ensure_ascii=False).encode("utf-8")
     text += b" " * (-(8 + len(text)) % alignment)
-    try:
+    with raised_as(ValueError, "there are too many tensors for one header: "):
         check_size(text, BOUNDS)
-    except ValueError as error:
-        raise ValueError(f"there are too many tensors for one header: {error}") from None
     return len(text).to_bytes(8, "little") + text
 
 
@@ -190,13 +188,12 @@ def read(file: IO[bytes], limit: int | None = None) -> Tensors:
         raise FormatError(f"it has {size:,} bytes; it must have at most {limit:,}")
     whole = mapped(file, size) if limit is None else loaded(file, size)
     data = whole[8 + length :]
-    try:
+    # It fails for more axes, or longer ones, than numpy can have.
+    with raised_as(FormatError, "one of its tensors has an impossible shape: "):
         arrays = {
             name: data[slice(*entry.place)].view(NUMPY_DTYPES[entry.dtype]).reshape(entry.shape)
             for name, entry in entries.items()
         }
-    except ValueError as error:  # more axes, or longer ones, than numpy can have
-        raise FormatError(f"one of its tensors has an impossible shape: {error}") from None
     return Tensors(arrays, {name: entry.dtype for name, entry in entries.items()}, metadata)
 
 
@@ -208,10 +205,8 @@ class _Entry(NamedTuple):
 
 def _parsed(header: bytes) -> tuple[dict[str, str], dict[str, _Entry]]:
     """Return the metadata and the entries of a header."""
-    try:
+    with raised_as(FormatError, "its header: "):
         found = parse_object(header, BOUNDS)
-    except ValueError as error:
-        raise FormatError(f"its header: {error}") from None
     texts = found.pop(_METADATA, {})
     if not isinstance(texts, dict) or not all(isinstance(text, str) for text in texts.values()):
         raise FormatError(f"its header has the {_METADATA} {shown(texts)}; it must be an object of texts")

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from territorial._log import LOG
-from territorial.config.validation import is_whole_number, shown, whole_number
+from territorial.config.validation import is_whole_number, raised_as, shown, whole_number
 from territorial.files.atomic import cleared, own_file, own_folder, sync_folder, write_file
 from territorial.files.bounded import Bounds, parse_object, read_file
 
@@ -34,10 +34,8 @@ def keep_settings(path: Path, settings: Mapping[str, Any], what: str) -> None:
     """
     if not own_file(path).exists():
         write_file(path, (json.dumps(settings, indent=1) + "\n").encode())
-    try:
+    with raised_as(ValueError, f"{str(path)!r} does not hold the settings of a {what}: "):
         began = parse_object(read_file(path, BOUNDS.nbytes), BOUNDS)
-    except ValueError as error:
-        raise ValueError(f"{str(path)!r} does not hold the settings of a {what}: {error}") from None
     for name, value in settings.items():
         if began.get(name) != value:
             raise ValueError(

@@ -7,7 +7,7 @@ from typing import Any, BinaryIO, NamedTuple, Self, TypeVar, assert_never
 
 import numpy as np
 
-from territorial.config.validation import whole_number, whole_number_in
+from territorial.config.validation import raised_as, whole_number, whole_number_in
 from territorial.evaluation.outcome import team_numbers
 from territorial.evaluation.ratings import Payoff, PayoffMatrix, Rating, Ratings, layout
 from territorial.files.atomic import write_file
@@ -385,13 +385,11 @@ class League:
 
     @classmethod
     def _read(cls, file: BinaryIO, python_bots: Sequence[Any] = ()) -> Self:
-        try:
+        with raised_as(ValueError, "this is not a league: ", (ValueError, TypeError)):
             found = LeagueFile(file)
             saved = checked(found.about(), python_bots)
             players = saved["players"]
             payoff = PayoffMatrix.from_arrays(players, found.tables(layout(len(players))))
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"this is not a league: {error}") from None
         league = cls(saved["config"], rated=saved["ratings"] is not None)
         league.payoff = payoff
         if saved["ratings"] is not None:
@@ -409,11 +407,8 @@ class League:
     @classmethod
     def load(cls, path: str | os.PathLike[str], python_bots: Sequence[Any] = ()) -> Self:
         """Return the league in a file, see ``from_bytes``; ValueError names a file without one."""
-        try:
-            with open_file(path) as file:
-                return cls._read(file, python_bots)
-        except ValueError as error:
-            raise ValueError(f"{os.fspath(path)!r}: {error}") from None
+        with raised_as(ValueError, f"{os.fspath(path)!r}: "), open_file(path) as file:
+            return cls._read(file, python_bots)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return League.from_bytes, (self.to_bytes(), self.config.python_bots)

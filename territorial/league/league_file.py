@@ -17,7 +17,14 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.lib import format as npy
 
-from territorial.config.validation import checked_list, finite_number, shown, whole_number, whole_number_in
+from territorial.config.validation import (
+    checked_list,
+    finite_number,
+    raised_as,
+    shown,
+    whole_number,
+    whole_number_in,
+)
 from territorial.evaluation.ratings import Rating, TableSpec, layout
 from territorial.files.bounded import Bounds, check_fields, made_of, parse_object
 from territorial.league.config import LeagueConfig
@@ -62,10 +69,8 @@ class LeagueFile:
     def about(self) -> dict[str, Any]:
         """Return the fields of the JSON text."""
         text = self._array(ABOUT, BOUNDS.nbytes).tobytes()
-        try:
+        with raised_as(ValueError, f"{ABOUT}: "):
             return parse_object(text, BOUNDS)
-        except ValueError as error:
-            raise ValueError(f"{ABOUT}: {error}") from None
 
     def tables(self, wanted: Mapping[str, TableSpec]) -> dict[str, Array]:
         """Return the other arrays, none of which is unpacked if it is larger than ``wanted`` says."""
@@ -199,10 +204,8 @@ def _player(what: str, text: Any, known: _Known) -> str:
     """Return the text of a player of the league."""
     if isinstance(text, str) and text in known.own:
         return text
-    try:
+    with raised_as(ValueError, f"{what}: ", (TypeError, ValueError)):
         player = Player.parse(text, known.env)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{what}: {error}") from None
     here = {"trainable": known.learners, "snapshot": known.snapshots}.get(player.kind)
     if here is not None and player.name not in here:
         raise ValueError(f"{what} is {shown(text)}; the league has no {player.kind} of that name")

@@ -8,7 +8,15 @@ from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
-from territorial.config.validation import checked_list, finite_number, shown, true_or_false, whole_number
+from territorial.config.validation import (
+    check_type,
+    checked_list,
+    finite_number,
+    raised_as,
+    shown,
+    true_or_false,
+    whole_number,
+)
 from territorial.constants import MAX_PLAYERS, MIN_PLAYERS
 from territorial.files.bounded import Bounds, check_fields, made_of, parse_object
 
@@ -94,8 +102,7 @@ class Player(NamedTuple):
 
         ``env``: whose bots there are, see ``LeagueConfig.env``.
         """
-        if not isinstance(text, str):
-            raise TypeError(f"a player is {shown(text)}; it must be a string such as 'bot:banker'")
+        check_type("a player", text, str, "a string such as 'bot:banker'")
         kind, _, name = text.partition(":")
         if kind not in KINDS or not name:
             raise ValueError(
@@ -146,8 +153,7 @@ class Group:
     def __post_init__(self) -> None:
         object.__setattr__(self, "seats", whole_number("seats", self.seats, 1, MAX_PLAYERS))
         object.__setattr__(self, "together", true_or_false("together", self.together))
-        if not isinstance(self.players, Mapping):
-            raise TypeError(f"players is {shown(self.players)}; it must be a weight by player")
+        check_type("players", self.players, Mapping, "a weight by player")
         weights = {
             _player(player): finite_number(f"the weight of {player!s}", weight, 0, LARGEST_WEIGHT)
             for player, weight in self.players.items()
@@ -270,10 +276,8 @@ class LineUpDistribution:
     @classmethod
     def from_json(cls, text: str, bots: Sequence[Any] = ()) -> Self:
         """Return the table that a text describes, see ``from_dict``; ValueError if it describes none."""
-        try:
+        with raised_as(ValueError, "", TypeError):
             return cls.from_dict(parse_object(text.encode(), BOUNDS), bots)
-        except TypeError as error:
-            raise ValueError(str(error)) from None
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from territorial.config.validation import shown, whole_number
+from territorial.config.validation import check_type, raised_as, shown, whole_number
 from territorial.constants import OBS_VERSION, RULES_VERSION
 from territorial.files import safetensors
 from territorial.files.arrays import mapped
@@ -104,8 +104,7 @@ class Manifest:
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, whole_number(name, getattr(self, name), 0, 2**31))
         for name in ("settings", "metadata"):
-            if not isinstance(getattr(self, name), Mapping):
-                raise TypeError(f"{name} is {shown(getattr(self, name))}; it must be a mapping")
+            check_type(name, getattr(self, name), Mapping, "a mapping")
             object.__setattr__(self, name, _plain(name, getattr(self, name)))
 
     def require(self, what: str, **wanted: Any) -> None:
@@ -292,8 +291,7 @@ class SnapshotStore:
 
         """
         _check_name(name)
-        if not isinstance(manifest, Manifest):
-            raise TypeError(f"manifest is {manifest!r}; it must be a territorial.league.Manifest")
+        check_type("manifest", manifest, Manifest, "a territorial.league.Manifest")
         with self._changing() as folder:
             if name in self and not replace:
                 raise FileExistsError(f"{self.path} already has a snapshot {name!r}; remove it first")
@@ -307,10 +305,8 @@ class SnapshotStore:
             if network is not None:
                 about[ABOUT_NETWORK] = _write(folder / NETWORK, network)._asdict()
             text = (json.dumps(about, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
-            try:
+            with raised_as(ValueError, "the manifest cannot be stored: "):
                 _read_about(name, text)
-            except ValueError as error:
-                raise ValueError(f"the manifest cannot be stored: {error}") from None
             _write(folder / MANIFEST, [text])
             self._commit(folder, name)
 
@@ -529,13 +525,11 @@ def _read_about(name: str, text: bytes) -> About:
         raise ValueError(f"it is of format {shown(found)}; this release reads format {FORMAT}")
     if own != name:
         raise ValueError(f"it is the manifest of {shown(own)}")
-    try:
+    with raised_as(ValueError, "", TypeError):
         network = fields.pop(ABOUT_NETWORK, None)
         weights = {key: fields.pop(key, None) for key in _File._fields}
         manifest = Manifest.from_dict(fields)
         return About(manifest, _file(weights), None if network is None else _file(network))
-    except TypeError as error:
-        raise ValueError(str(error)) from None
 
 
 def _file(values: Any) -> _File:
@@ -548,8 +542,7 @@ def _file(values: Any) -> _File:
 
 
 def _check_name(name: str) -> None:
-    if not isinstance(name, str):
-        raise TypeError(f"the name of a snapshot is {name!r}; it must be a string")
+    check_type("the name of a snapshot", name, str, "a string")
     if not _NAME.fullmatch(name):
         raise ValueError(
             f"the name of a snapshot is {name!r}; it must have 1 to 128 letters, digits, '-', "

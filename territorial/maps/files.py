@@ -11,7 +11,7 @@ import numpy.typing as npt
 from numpy.lib import format as npy
 
 from territorial.config.land_mask import LandMask, check_is_mask
-from territorial.config.validation import one_of, whole_number
+from territorial.config.validation import one_of, raised_as, whole_number
 from territorial.constants import MAX_PLAYERS, MAX_SIDE, MIN_PLAYERS, MIN_SIDE
 from territorial.files.atomic import write_file
 from territorial.files.bounded import read_file
@@ -53,7 +53,7 @@ def load(
     if num_players is not None:
         num_players = whole_number("num_players", num_players, MIN_PLAYERS, MAX_PLAYERS)
     one_of("unreachable", unreachable, ("refuse", "block"))
-    try:
+    with raised_as(ValueError, f"the map {os.fspath(path)!r} cannot be used: "):
         land = _parse(read_file(path, MAX_FILE_BYTES), threshold)
         mask = _checked_regions(LandMask.from_array(land), unreachable)
         if num_players is not None and capacity(mask, enough=num_players) < num_players:
@@ -61,8 +61,6 @@ def load(
                 f"num_players is {num_players}, but only {capacity(mask)} spawns fit on its "
                 f"{mask.num_land:,} cells of land"
             )
-    except ValueError as error:
-        raise ValueError(f"the map {os.fspath(path)!r} cannot be used: {error}") from None
     return mask
 
 
@@ -102,10 +100,8 @@ def _parse(data: bytes, threshold: int | None) -> npt.NDArray[np.generic]:
 
 
 def _land_of_picture(data: bytes, threshold: int | None) -> npt.NDArray[np.bool_]:
-    try:
+    with raised_as(ValueError, "as a PNG picture, ", PngError):
         pixels = read_png(data, MIN_SIDE, MAX_SIDE)
-    except PngError as error:
-        raise ValueError(f"as a PNG picture, {error}") from None
     # Rec. 601, in whole numbers: how bright a colour looks, 0 to 255.
     brightness = (pixels.astype(np.int64) @ np.array([299, 587, 114])) // 1000
     if threshold is not None:
@@ -127,15 +123,14 @@ def _land_of_picture(data: bytes, threshold: int | None) -> npt.NDArray[np.bool_
 def _read_npy(data: bytes) -> npt.NDArray[np.generic]:
     """Return the array of a .npy file, read once its header claims no more than a map."""
     file = io.BytesIO(data)
-    try:
+    # Errors are of many types: the header is an expression in Python.
+    with raised_as(ValueError, "as an array, it is damaged: ", Exception):
         is_first = npy.read_magic(file) == (1, 0)
         read_header = npy.read_array_header_1_0 if is_first else npy.read_array_header_2_0
         shape, _, dtype = read_header(file)
         if dtype.kind in "biuf" and len(shape) == 2 and all(MIN_SIDE <= n <= MAX_SIDE for n in shape):
             file.seek(0)
             return npy.read_array(file, allow_pickle=False)
-    except Exception as error:  # of many types: the header is an expression in Python
-        raise ValueError(f"as an array, it is damaged: {error}") from None
     raise ValueError(
         f"as an array, it has shape {shape} of {dtype}; it must have {MIN_SIDE} to {MAX_SIDE} rows and "
         "columns of bools, or of the numbers 0 (blocked) and 1 (land)"

@@ -13,7 +13,7 @@ from torch.nn import functional
 from territorial.bots.network import Rows
 from territorial.bots.network_file import temperature_256ths, write
 from territorial.config import GameConfig
-from territorial.config.validation import shown
+from territorial.config.validation import raised_as, shown
 from territorial.constants import NUM_FRACTIONS
 from territorial.files import safetensors
 from territorial.files.atomic import write_file
@@ -164,7 +164,11 @@ class PairPolicy(PairNetwork):
             OSError: it cannot be read.
 
         """
-        try:
+        with raised_as(
+            ValueError,
+            f"{os.fspath(path)!r} does not hold the weights of a PairPolicy: ",
+            (ValueError, RuntimeError),
+        ):
             with open_file(path) as file:
                 found = safetensors.read(file)
             size, teams = found.metadata.get("size", ""), found.metadata.get("teams") == "1"
@@ -180,10 +184,6 @@ class PairPolicy(PairNetwork):
                 raise ValueError(
                     f"the parameter {wrong} has entries that are not finite; all of them must be"
                 )
-        except (ValueError, RuntimeError) as error:
-            raise ValueError(
-                f"{os.fspath(path)!r} does not hold the weights of a PairPolicy: {error}"
-            ) from None
         return policy
 
 

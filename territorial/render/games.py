@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from territorial._log import is_terminal
 from territorial.config.map_names import Terrain
-from territorial.config.validation import one_of
+from territorial.config.validation import one_of, raised_as
 from territorial.engine.seats import shown_names
 from territorial.engine.vec_game import VecGame
 from territorial.render.ansi import TextRenderer, color_depth_of
@@ -110,10 +110,8 @@ class _Window:
         import tkinter  # part of Python, but some systems leave it out
 
         self._renderer = Renderer(**arguments)
-        try:
+        with raised_as(RuntimeError, "", tkinter.TclError):
             self._root = tkinter.Tk()
-        except tkinter.TclError as error:
-            raise RuntimeError(str(error)) from None
         self._tk = tkinter
         self._root.title("territorial")
         self._root.protocol("WM_DELETE_WINDOW", self.close)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from territorial.config.validation import raised_as
 from territorial.files.bounded import Bounds, parse_object
 from territorial.game.scratch import (
     LAUNCH_FRACTION,
@@ -86,10 +87,8 @@ def unpack(data: bytes, largest: Largest | None = None) -> Sections:
     """
     body = _Body(data)
     section = body.section("header", MAX_HEADER)
-    try:
+    with raised_as(ReplayError, "the header of the replay: "):
         header = parse_object(section, _HEADER_BOUNDS)
-    except ValueError as error:
-        raise ReplayError(f"the header of the replay: {error}") from None
     most = (MAX_BODY,) * 3 if largest is None else largest(header)
     parts = [body.section(name, size) for name, size in zip(Sections._fields[1:], most, strict=True)]
     body.close()
@@ -131,10 +130,8 @@ class _Body:
 
     def _decompressed(self, size: int) -> bytes:
         """Return the next ``size`` bytes, or less at the end; no more is ever made."""
-        try:
+        with raised_as(ReplayError, "the replay cannot be decompressed: ", zlib.error):
             part = self._inflate.decompress(self._stream, size)
-        except zlib.error as error:
-            raise ReplayError(f"the replay cannot be decompressed: {error}") from None
         self._stream = self._inflate.unconsumed_tail
         return part
 

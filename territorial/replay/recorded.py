@@ -14,7 +14,14 @@ from territorial._notebooks import ShownInNotebooks
 from territorial.config import FIELDS, NON_RULE_FIELDS, GameConfig
 from territorial.config.land_mask import LandMask, check_is_mask
 from territorial.config.map_names import Terrain
-from territorial.config.validation import checked_list, one_of, true_or_false, whole_number, whole_numbers
+from territorial.config.validation import (
+    checked_list,
+    one_of,
+    raised_as,
+    true_or_false,
+    whole_number,
+    whole_numbers,
+)
 from territorial.constants import LARGEST_SEED, OBS_VERSION, RULES_VERSION, __version__
 from territorial.engine.calls import checked_launch_table
 from territorial.files.atomic import write_file
@@ -113,12 +120,10 @@ class RecordedGame(ShownInNotebooks):
         """
         with Path(path).open("rb") as file:
             data = file.read(MAX_FILE + 1)
-        try:
+        with raised_as(ReplayError, f"{str(path)!r}: ", ReplayError):
             if len(data) > MAX_FILE:
                 raise ReplayError(f"the file has more than the {MAX_FILE:,} bytes that a replay may take")
             return cls.from_bytes(data)
-        except ReplayError as error:
-            raise ReplayError(f"{str(path)!r}: {error}") from None
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:

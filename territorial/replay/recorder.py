@@ -13,7 +13,7 @@ import numpy.typing as npt
 from territorial.config import GameConfig
 from territorial.config.land_mask import LandMask
 from territorial.config.map_names import Terrain
-from territorial.config.validation import whole_number
+from territorial.config.validation import check_type, whole_number
 from territorial.engine.recording import LOG_STEPS, GameObserver, last_position
 from territorial.engine.seats import shown_names, starting_troops
 from territorial.engine.vec_game import VecGame
@@ -258,8 +258,7 @@ class Recorder(GameObserver):
         """Record game ``k``, which went on from ``before``, as one game from tick 0 on."""
         self._game.need_reset()
         tick, future = int(self._ticks[k]), int(view(self._game.blocks, "future")[k])
-        if not isinstance(before, Replay):
-            raise TypeError(f"before is {before!r}; it must be a Replay, or None")
+        check_type("before", before, Replay, "a Replay, or None")
         if before.seed != future:
             raise ReplayError(
                 f"game {k} has the future {future}, and the game before it the seed {before.seed}; no replay "

@@ -11,7 +11,7 @@ from territorial.bots.bot_files import is_library_bot
 from territorial.bots.python import View
 from territorial.config import GameConfig
 from territorial.config.map_mix import MapMix
-from territorial.config.validation import whole_number
+from territorial.config.validation import raised_as, whole_number
 from territorial.constants import LARGEST_SEED, NEUTRAL, STREAM_FUTURE
 from territorial.engine.saved_game import SavedGame
 from territorial.engine.seats import DRIVEN, EXTERNAL, SEAT_NAMES, Seat
@@ -44,10 +44,9 @@ def begin(replay: RecordedGame) -> VecGame:
 
 def seated(replay: RecordedGame, config: GameConfig, seats: Sequence[Seat]) -> VecGame:
     """Return the game of a replay at tick 0 under ``config``, with ``seats`` instead of its own."""
-    try:
+    # It fails for a map that has no room for all spawns, for example.
+    with raised_as(ReplayError, "the game of the replay cannot be set up: "):
         game = VecGame(config, 1, seats=seats, autoreset="disabled", observe=False)
-    except ValueError as error:  # such as a map that has no room for all spawns
-        raise ReplayError(f"the game of the replay cannot be set up: {error}") from None
     game.set_seats(0, seats, troops_of=replay.seats)
     if replay.starting_troops is not None:
         game.state.next_troops[0, 1:] = replay.starting_troops

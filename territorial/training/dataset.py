@@ -15,7 +15,7 @@ import numpy as np
 
 from territorial.bots import RESERVED_NAMES
 from territorial.config import GameConfig
-from territorial.config.validation import shown, whole_number
+from territorial.config.validation import check_type, raised_as, shown, whole_number
 from territorial.constants import FRACTIONS, LARGEST_SEED, NUM_CANDIDATES, RULES_VERSION, __version__
 from territorial.engine.seats import (
     AGENT,
@@ -163,10 +163,8 @@ def current_columns(*, teams: bool) -> dict[str, dict[str, int]]:
 def read_manifest(folder: Path) -> DatasetManifest:
     """Return the manifest in ``folder``; DatasetError if it is none, OSError if it cannot be read."""
     path = folder / FILE
-    try:
+    with raised_as(DatasetError, f"{str(path)!r} is not a manifest of a data set: ", (TypeError, ValueError)):
         return _manifest_of(parse_object(read_file(path, BOUNDS.nbytes), BOUNDS))
-    except (TypeError, ValueError) as error:
-        raise DatasetError(f"{str(path)!r} is not a manifest of a data set: {error}") from None
 
 
 def _manifest_of(values: Mapping[str, Any]) -> DatasetManifest:
@@ -174,8 +172,7 @@ def _manifest_of(values: Mapping[str, Any]) -> DatasetManifest:
         raise ValueError(f"it has format {shown(values.get('format'))}; this release reads format {FORMAT}")
     check_fields("it", values, {*NOT_KEPT, *(spec.name for spec in fields(DatasetManifest))})
     recipe = Recipe(**values["recipe"])
-    if not isinstance(recipe.code, dict):
-        raise TypeError(f"code is {shown(recipe.code)}; it must be an object with names")
+    check_type("code", recipe.code, dict, "an object with names")
     parts = {
         "recipe": recipe,
         "shards": tuple(_shard_of(one) for one in values["shards"]),
