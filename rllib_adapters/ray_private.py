@@ -309,8 +309,9 @@ UNDOCUMENTED = (
 # ---- what takes more than a name ----------------------------------------------------------------------
 
 
-def call_back(runner: Any, name: str, functions: Any, **info: Any) -> None:
-    """Call the method ``name`` of a runner's callbacks, and ``functions``, as RLlib does."""
+def call_back(runner: Any, name: str, **info: Any) -> None:
+    """Call the method ``name`` of a runner's callbacks, and the functions of that name, as RLlib does."""
+    functions = getattr(runner.config, f"callbacks_{name}")
     info = {"env_runner": runner, "metrics_logger": runner.metrics, "env": runner.env, **info}
     make_callback(name, callbacks_objects=runner._callbacks, callbacks_functions=functions, kwargs=info)
 

@@ -150,8 +150,7 @@ class TerritorialEnvRunner(SeatRunner):
         self._counts = StepCounts(self.env.names, self.env.options.config.num_players)
         self._random = np.random.default_rng(self._seed)
         context = EnvContext(dict(options), self.worker_index, num_workers=self.config.num_env_runners)
-        functions = self.config.callbacks_on_environment_created
-        ray_private.call_back(self, "on_environment_created", functions, env_context=context)
+        ray_private.call_back(self, "on_environment_created", env_context=context)
 
     def _modules_that_act(self) -> list[tuple[str, Any]]:
         if self.env is None or self.module is None:
@@ -324,8 +323,7 @@ class TerritorialEnvRunner(SeatRunner):
         ended = self._rollout.ended
         for episode, game in zip(episodes, ended, strict=False):
             info = {"episode": episode, "prev_episode_chunks": [], "env_index": game.k}
-            functions = self.config.callbacks_on_episode_end
-            ray_private.call_back(self, "on_episode_end", functions, **info, rl_module=self.module)
+            ray_private.call_back(self, "on_episode_end", **info, rl_module=self.module)
         counts = self._counts
         self.log_steps(counts.games, len(ended), counts.by_agent(), counts.by_module())
         if counts.games:
