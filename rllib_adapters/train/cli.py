@@ -111,13 +111,10 @@ def _start_ray(runs: Any, address: str | None, runners: int) -> None:
         with elapsed("territorial train: starting Ray"):
             runs.start_ray(runners)
         return
-    from rllib_adapters.cluster import ClusterError, join
+    from rllib_adapters.cluster import join
 
-    try:
-        with elapsed("territorial train: joining the cluster"):
-            join(address)
-    except ClusterError as error:
-        raise UsageError(f"argument --address: {error}") from None
+    with options.blamed_on("--address"), elapsed("territorial train: joining the cluster"):
+        join(address)
 
 
 def _check_folder(folder: Path, *, goes_on: bool) -> None:
@@ -126,21 +123,18 @@ def _check_folder(folder: Path, *, goes_on: bool) -> None:
         if not (folder / RUN_FILE).exists():
             raise UsageError(f"argument RUN: there is no run in {str(folder)!r} that could be resumed")
         return
-    try:
+    with options.blamed_on("RUN"):
         check_new(folder)
-    except FileExistsError as error:
-        raise UsageError(f"argument RUN: {error.filename!r}: {error.strerror}") from None
     options.check_folder("RUN", str(folder))
 
 
 def _train(make: Callable[..., Any], folder: Path, training: Training | None, limits: dict[str, Any]) -> int:
     try:
-        with elapsed(f"territorial train: {'building the algorithm' if training else 'resuming the run'}"):
+        with (
+            options.blamed_on("", SnapshotError, ValueError, ImportError),
+            elapsed(f"territorial train: {'building the algorithm' if training else 'resuming the run'}"),
+        ):
             current = make(folder, training, **limits)
-    except OSError as error:
-        raise UsageError(f"{error.filename!r}: {error.strerror}" if error.filename else str(error)) from None
-    except (SnapshotError, ValueError, ImportError) as error:
-        raise UsageError(str(error)) from None
     except MemoryError as error:
         return _fail(error)
     try:
