@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import string
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -394,15 +395,12 @@ def draws_snapshots(league: LineUps) -> bool:
 
 def most_seats_of_a_learner(league: LineUps) -> int:
     """Return the seats of a game that one learner may learn from at most."""
-    most = 0
-    for table in league.tables:
-        seats = dict.fromkeys(learners_of(league), 0)
+    seats = Counter[tuple[int, str]]()  # by table and learner
+    for i, table in enumerate(league.tables):
         for group in table.groups:
-            for player, weight in group.players.items():
-                if weight and table.learns_from(player):
-                    seats[player.name] += group.seats
-        most = max(most, *seats.values())
-    return most
+            learned = (who for who, weight in group.players.items() if weight and table.learns_from(who))
+            seats.update(dict.fromkeys(((i, who.name) for who in learned), group.seats))
+    return max(seats.values(), default=0)
 
 
 # ---- names -----------------------------------------------------------------------------------------------

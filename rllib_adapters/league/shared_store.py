@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import os
 import tempfile
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,6 @@ from territorial.league.store import About, SnapshotBundle
 
 CACHE = Path(tempfile.gettempdir()) / "territorial-snapshots"
 """Where machines keep what they have fetched, by default."""
-
-
-# By name and job, handles of the actors that this process knows: who starts one has to keep the first.
-_senders: dict[tuple[str, str], Any] = {}
 
 
 class SharedStore(SnapshotStore):
@@ -52,7 +48,7 @@ class SharedStore(SnapshotStore):
         if not ray.is_initialized():
             raise RuntimeError("a SharedStore needs Ray; call ray.init() first")
         self._home_path, self._cache = Path(path).absolute(), Path(cache).absolute()
-        self._sender = _sender_of(self._home_path)
+        self._sender = _sender_of(self._home_path, ray.get_runtime_context().get_job_id())
         if ray.get(self._sender.node.remote()) == _node():
             super().__init__(self._home_path)
         else:
@@ -106,17 +102,17 @@ class _Sender:
             return None
 
 
-def _sender_of(path: Path) -> Any:
-    """Return the actor of a store, started on this machine if there is none yet."""
-    name = f"snapshots of {path}"
-    key = name, ray.get_runtime_context().get_job_id()
-    if key not in _senders:
-        here = NodeAffinitySchedulingStrategy(_node(), soft=False)
-        actor = ray.remote(_Sender).options(
-            name=name, namespace="territorial", get_if_exists=True, num_cpus=0, scheduling_strategy=here
-        )
-        _senders[key] = actor.remote(path)
-    return _senders[key]
+@cache  # who starts an actor has to keep its first handle
+def _sender_of(path: Path, job: str) -> Any:
+    """Return the actor of a store for a job of Ray, started on this machine if there is none yet."""
+    actor = ray.remote(_Sender).options(
+        name=f"snapshots of {path}",
+        namespace="territorial",
+        get_if_exists=True,
+        num_cpus=0,
+        scheduling_strategy=NodeAffinitySchedulingStrategy(_node(), soft=False),
+    )
+    return actor.remote(path)
 
 
 def _node() -> str:

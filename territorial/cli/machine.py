@@ -31,10 +31,11 @@ def machine() -> dict[str, Any]:
 def revision() -> dict[str, Any] | None:
     """Return the commit that runs, its day, and if its source is unchanged; None outside a git checkout."""
     try:
+        git = "git", "-C", str(ROOT)
         # Beside an installed package there may be somebody else's repository, which does not track it.
-        _git("ls-files", "--error-unmatch", "territorial/cli/machine.py")
-        commit, date = _git("show", "--no-patch", "--format=%H %cs", "HEAD").split()
-        changed = _git("status", "--porcelain", "--", *SOURCE)
+        _printed(*git, "ls-files", "--error-unmatch", "territorial/cli/machine.py")
+        commit, date = _printed(*git, "show", "--no-patch", "--format=%H %cs", "HEAD").split()
+        changed = _printed(*git, "status", "--porcelain", "--", *SOURCE)
     except (OSError, subprocess.CalledProcessError):
         return None
     return {"commit": commit, "date": date, "clean": not changed}
@@ -45,9 +46,9 @@ def provenance() -> dict[str, Any]:
     return {"revision": revision(), "versions": versions(), "machine": machine()}
 
 
-def _git(*arguments: str) -> str:
-    command = ["git", "-C", str(ROOT), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+def _printed(*command: str) -> str:
+    """Return what a command prints; OSError or CalledProcessError if it fails."""
+    return subprocess.check_output(command, stderr=subprocess.DEVNULL, text=True).strip()
 
 
 def versions() -> dict[str, str]:
@@ -64,8 +65,7 @@ def cpu_model() -> str:
     """Return the name of the processor."""
     try:
         if sys.platform == "darwin":
-            command = ["sysctl", "-n", "machdep.cpu.brand_string"]
-            return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+            return _printed("sysctl", "-n", "machdep.cpu.brand_string")
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     except (OSError, subprocess.CalledProcessError, StopIteration):
