@@ -152,9 +152,11 @@ def pass_tick(tab, act):
 
 
 def middle_of_element(tab, selector):
-    return tab.evaluate(
-        f"(box => [box.x + box.width / 2, box.y + box.height / 2])"
-        f"(document.querySelector({selector!r}).getBoundingClientRect())"
+    """Return the place in the window where an element is, once it is shown."""
+    return soon(
+        tab,
+        f"(box => box?.width && [box.x + box.width / 2, box.y + box.height / 2])"
+        f"(document.querySelector({selector!r})?.getBoundingClientRect())",
     )
 
 
