@@ -397,8 +397,10 @@ class Hosting:
                 advise(game)  # which is refused now, not when the page first asks for it
 
         def advice(game: VecGame) -> dict[str, Any]:
-            options = [option._asdict() for option in advise(game)]
-            return {"name": self._label(self.advisor or CHAMPION), "options": options}
+            return {
+                "name": self._label(self.advisor or CHAMPION),
+                "options": [option._asdict() for option in advise(game)],
+            }
 
         return {"advice": advice, "agent_view": lambda game: look()(game)}
 
@@ -475,9 +477,11 @@ class Hosted(Serving):
             if session.save_error is not None:
                 raise session.save_error
 
-        pace = hosting.pace if isinstance(hosting.pace, int) else None
-        is_paused = not (hosting.spectate and hosting.models)  # nobody has to begin a game of a model
-        self.session = session = Session(make, pace=pace, is_paused=is_paused)
+        self.session = session = Session(
+            make,
+            pace=hosting.pace if isinstance(hosting.pace, int) else None,
+            is_paused=not (hosting.spectate and hosting.models),  # nobody has to begin a game of a model
+        )
         self.replays = session.replays
         """By file of a replay, up to which tick it has been written."""
         super().__init__(PlayServer(page(is_played=True), session, host, port), play, session.stop)

@@ -238,10 +238,13 @@ class Moments:
         if player is None or player in DRIVEN:
             name, player = CHAMPION, CHAMPION
         options = advice_of(in_games(player), game, seat, seed)(game)
-        enemies = (one for one in options if one.owner != HOLDS and not is_ally(game, seat)[one.owner])
-        launch = next(enemies, None)
-        forecast = None
-        if launch is not None:
-            foreseen = game.forecasts(0, seat, launch.owner, launch.fraction)
-            forecast = {"fraction": launch.fraction, **foreseen}
-        return {"name": name, "options": [option._asdict() for option in options], "forecast": forecast}
+        forecasts = (
+            {"fraction": one.fraction, **game.forecasts(0, seat, one.owner, one.fraction)}
+            for one in options
+            if one.owner != HOLDS and not is_ally(game, seat)[one.owner]
+        )
+        return {
+            "name": name,
+            "options": [option._asdict() for option in options],
+            "forecast": next(forecasts, None),  # of the likeliest launch at an enemy
+        }

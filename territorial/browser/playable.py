@@ -94,9 +94,11 @@ def _code_of(player: Seat, game: VecGame) -> int:
 def _line_up(seats: Sequence[Seat], game: VecGame) -> dict[str, Any]:
     """Return the codes of players in ``game``, in which they sit down, their names and starting troops."""
     game.change_seats(0, dict(enumerate(seats, start=1)))
-    codes = view(game.blocks, "seats")[0, 1:].tolist()
-    troops = starting_troops(seats, game.config).tolist()
-    return {"codes": codes, "troops": troops, "seats": game.seats_of(0)}
+    return {
+        "codes": view(game.blocks, "seats")[0, 1:].tolist(),
+        "troops": starting_troops(seats, game.config).tolist(),
+        "seats": game.seats_of(0),
+    }
 
 
 def maps_of(config: GameConfig) -> dict[str, dict[str, str]]:
@@ -115,8 +117,10 @@ def _packed(data: bytes) -> str:
 
 def rules_of(config: GameConfig) -> dict[str, Any]:
     """Return the fields of ``config``, and what follows from them, as ``page/situation.js`` reads them."""
-    derived = {"interest_rates": interest_rates(config).tolist()}
-    return {"config": _with_text(config.to_dict(), "map_seed"), "derived": derived}
+    return {
+        "config": _with_text(config.to_dict(), "map_seed"),
+        "derived": {"interest_rates": interest_rates(config).tolist()},
+    }
 
 
 def replay_template(replay: Replay) -> dict[str, Any]:
