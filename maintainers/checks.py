@@ -24,7 +24,6 @@ QUICK = "-m 'not slow and not verify and not browser and not checkout'"
 QUICK_APART = "-m 'not slow and not verify and not browser'"
 """Also what needs files of the repository: the wheel lies apart, but they are there."""
 TEST = "python -m pytest -q"
-SPREAD = "-n 2 --dist worksteal"
 TRAINED = (
     "tests/integrations tests/render/test_picture_files.py tests/test_pages.py "
     "tests/league/test_tensor_file.py tests/env/test_matrix.py::test_pettingzoo_can_make_it_by_name "
@@ -76,8 +75,7 @@ CHECK: list[list[list[CheckPart]]] = [
         # takes more time of the processor.
         [
             CheckPart("core", ["python bootstrap.py test -x"]),
-            CheckPart("rllib", [f"{TEST} {SPREAD} {QUICK} tests/rllib tests/torch"], "full"),
-            CheckPart("trainers", [f"{TEST} {SPREAD} {QUICK_APART} {TRAINED}"], "full"),
+            CheckPart("rllib", [f"{TEST} -n 2 --dist worksteal {QUICK} tests/rllib tests/torch"], "full"),
         ],
         [
             CheckPart("types", ["mypy"]),
@@ -93,6 +91,7 @@ CHECK: list[list[list[CheckPart]]] = [
                 ],
                 "full",
             ),
+            CheckPart("trainers", [f"{TEST} {QUICK_APART} {TRAINED}"], "full"),
         ],
     ],
 ]

@@ -158,7 +158,14 @@ def test_every_notebook_is_listed_here_and_has_a_page():
     assert {path.stem for path in (ROOT / "docs/tutorials").iterdir()} == set(NEEDED)
 
 
-@pytest.mark.parametrize("name", sorted({*NEEDED} - {"tour"}))
+@pytest.mark.parametrize(
+    "name",
+    [
+        *sorted({*NEEDED} - {"league", "ppo", "tour"}),
+        pytest.param("league", marks=pytest.mark.slow),
+        pytest.param("ppo", marks=pytest.mark.slow),
+    ],
+)
 def test_a_notebook_runs_as_a_program(name, tmp_path):
     for library in NEEDED[name]:
         pytest.importorskip(library, reason=f"{library} is not installed")
