@@ -38,6 +38,7 @@ from typing import Any
 
 import numpy as np
 import ray
+from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.algorithms.appo import APPOConfig
 from ray.rllib.algorithms.dqn import DQNConfig
@@ -96,9 +97,10 @@ class Soaked(Run):
         self._configured = configured
         super().__init__(folder, training)
 
-    def _configuration(self) -> AlgorithmConfig:
+    def _build(self) -> Algorithm:
         config = self._configured(self.training, self.store)
-        return config.evaluation(evaluation_interval=20, evaluation_num_env_runners=1, evaluation_duration=2)
+        config.evaluation(evaluation_interval=20, evaluation_num_env_runners=1, evaluation_duration=2)
+        return config.build_algo()
 
 
 def of_ppo(training: Training, store: SnapshotStore, runner: str) -> AlgorithmConfig:
