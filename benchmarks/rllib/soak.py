@@ -15,11 +15,13 @@ checkpoint needs; every twentieth evaluates in a process of its own. The learnin
 games are like the first ones: what they take is compared.
 
 Every few seconds the memory, open files and threads of all processes are read, with the bytes of the store
-and of the checkpoints. The last third of the run is compared with the second; the first is for warming up,
-and for the league to become full. The slope of each process's private memory is a line through twelve means
-of these two thirds, because readings that follow each other are alike; its interval is Student's. The exit
-code is 1 if a bound is exceeded; runs of less than ten minutes are not judged. A process that grows is
-reported with the mappings that do. It needs Ray with RLlib and torch (the extra ``rllib``), on Linux.
+and of the checkpoints. Memory is what lies in no file: pages of libraries are private to a process or shared
+according to which other programs run, and the system can take them back. The last third of the run is
+compared with the second; the first is for warming up, and for the league to become full. The slope of each
+process's memory is a line through twelve means of these two thirds, because readings that follow each other
+are alike; its interval is Student's. The exit code is 1 if a bound is exceeded; runs of less than ten minutes
+are not judged. A process that grows is reported with the mappings that do. It needs Ray with RLlib and torch
+(the extra ``rllib``), on Linux.
 """
 
 import dataclasses
@@ -188,12 +190,12 @@ class Readings:
             "iteration": logged["iteration"],
             "steps": logged["steps"],
             "snapshots": logged["snapshots"],
-            "total": memory.total,
+            "held": memory.held,
             "disk": sum(map(_bytes_below, (self._folder / SNAPSHOTS, self._folder / CHECKPOINTS))),
             "processes": {
                 str(process.pid): {
                     "kind": _kind(process),
-                    "private": process.private,
+                    "memory": sum(mapped(process.pid).values()),
                     "files": _entries(process.pid, "fd"),
                     "threads": _entries(process.pid, "task"),
                     "processor_seconds": used.get(process.pid, 0.0),
@@ -205,29 +207,29 @@ class Readings:
             lines.write(json.dumps(row) + "\n")
         self._next_reading = seconds + READ_EVERY
         if not self.mappings and seconds >= self._seconds / 3:
-            self.mappings = {str(process.pid): mapped(str(process.pid)) for process in memory.processes}
+            self.mappings = {str(process.pid): mapped(process.pid) for process in memory.processes}
         if seconds >= self._next_line:
             self._next_line = seconds + self._seconds / 20
             kinds = ", ".join(f"{kind} {size / MB:,.0f}" for kind, size in _by_kind(row).items())
             print(
                 f"{seconds / 60:.1f} minutes, iteration {logged['iteration']}, {logged['snapshots']} "
-                f"snapshots, private MB: {kinds}",
+                f"snapshots, MB: {kinds}",
                 flush=True,
             )
 
 
-def mapped(pid: str) -> Counter[str]:
-    """Return the private bytes of a process by the file, or kind, of what is mapped."""
+def mapped(pid: int | str) -> Counter[str]:
+    """Return the bytes of a process that lie in no file, by what is mapped where they are."""
     found, name = Counter[str](), ""
     try:
-        lines = (harness.PROC / pid / "smaps").read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = (harness.PROC / str(pid) / "smaps").read_text(encoding="utf-8", errors="replace").splitlines()
     except (FileNotFoundError, ProcessLookupError):
         return found
     for line in lines:
         first, *rest = line.split()
         if not first.endswith(":"):
             name = rest[4] if len(rest) > 4 else "anonymous"
-        elif first in ("Private_Clean:", "Private_Dirty:"):
+        elif first == "Anonymous:":
             found[name] += 1024 * int(rest[0])
     return found
 
@@ -252,7 +254,7 @@ def _bytes_below(folder: Path) -> int:
 def _by_kind(row: dict[str, Any]) -> dict[str, int]:
     kinds = Counter[str]()
     for process in row["processes"].values():
-        kinds[process["kind"]] += process["private"]
+        kinds[process["kind"]] += process["memory"]
     return dict(sorted(kinds.items()))
 
 
@@ -271,7 +273,7 @@ def judged(readings: Readings) -> Iterator[tuple[bool, str]]:
     rows = readings.rows
     third = len(rows) // 3
     second, last = rows[third : 2 * third], rows[2 * third :]
-    for name, text in (("total", "memory of all processes, PSS"), ("disk", "store and checkpoints")):
+    for name, text in (("held", "memory of all processes"), ("disk", "store and checkpoints")):
         before, after = (statistics.median(row[name] for row in part) for part in (second, last))
         yield (
             after <= GROWTH * before,
@@ -287,13 +289,13 @@ def judged(readings: Readings) -> Iterator[tuple[bool, str]]:
     hours = [row["minutes"] / 60 for row in second + last]
     for pid in lasting:
         series = [row["processes"][pid] for row in second + last]
-        grows, half = slope(hours, [one["private"] for one in series])
+        grows, half = slope(hours, [one["memory"] for one in series])
         kind = series[0]["kind"]
         if kind != RAY:
             yield (
                 grows + half <= SLOPE,
                 f"{kind} {pid}: {grows:+.2f} ± {half:.2f} MB an hour, of "
-                f"{series[-1]['private'] / MB:,.0f} MB private{_grown(readings, pid, grows + half > SLOPE)}",
+                f"{series[-1]['memory'] / MB:,.0f} MB{_grown(readings, pid, grows + half > SLOPE)}",
             )
         for name in ("files", "threads"):
             before, after = (max(row["processes"][pid][name] for row in part) for part in (second, last))
@@ -320,15 +322,15 @@ def _steps_per_second(rows: list[dict[str, Any]]) -> float:
 
 
 def plot(rows: list[dict[str, Any]], title: str, path: Path) -> None:
-    """Draw the private memory by kind of process over minutes."""
+    """Draw the memory by kind of process over minutes."""
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(8, 4), layout="constrained")
     minutes, kinds = [row["minutes"] for row in rows], [_by_kind(row) for row in rows]
     for kind in sorted(set().union(*kinds)):
         axes.plot(minutes, [found.get(kind, 0) / MB for found in kinds], label=kind)
-    axes.plot(minutes, [row["total"] / MB for row in rows], "k--", label="all, PSS")
-    axes.set(xlabel="minutes", ylabel="MB, private to its processes", ylim=(0, None), title=title)
+    axes.plot(minutes, [row["held"] / MB for row in rows], "k--", label="all")
+    axes.set(xlabel="minutes", ylabel="MB in no file", ylim=(0, None), title=title)
     axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
     figure.savefig(path, dpi=100)
 
