@@ -27,7 +27,7 @@ class PlayError(ValueError):
     """A player of a league cannot act; the message names it."""
 
 
-MOVED = "if it was moved, pass its folder: Algorithm.from_checkpoint(path, store=folder)"
+MOVED = "a store that was moved is given as Algorithm.from_checkpoint(path, store=folder)"
 
 
 PLAYER = "league_player"

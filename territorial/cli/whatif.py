@@ -6,7 +6,7 @@ from typing import Any
 
 from territorial._log import LOG
 from territorial.cli import options
-from territorial.cli.options import INTERRUPTED, UsageError, blamed_on, number, option
+from territorial.cli.options import INTERRUPTED, UsageError, blamed_on, number, number_of, option
 from territorial.constants import FRACTION_UNIT
 from territorial.evaluation.players import named_bot
 from territorial.evaluation.what_if import MOST_GAMES, Choice, what_if
@@ -18,7 +18,7 @@ EXAMPLES = """\
   territorial whatif g.replay --tick 900 --seat 7 --against 12:25%
   territorial whatif g.replay --tick 900 --seat 7 --against champion --games 999
 """
-LAUNCH = re.compile(r"(free|[0-9]+):([0-9]+(?:\.[0-9]+)?)%?")
+LAUNCH = re.compile(r"(free|[0-9]+):([^%]*)%?")
 
 
 def add_parser(verbs: Any) -> None:
@@ -68,7 +68,7 @@ def run(parsed: argparse.Namespace) -> int:
     """Play the games and print what came of each decision; return the exit code."""
     with blamed_on("FILE"):
         replay = Replay.load(parsed.file)
-    with blamed_on("--against"):
+    with blamed_on("--against", argparse.ArgumentTypeError):
         alternatives = {text: {parsed.seat: _choice(text)} for text in parsed.against}
     with blamed_on("--player", ValueError):
         players = [named_bot(text) for text in parsed.player]
@@ -94,13 +94,11 @@ def run(parsed: argparse.Namespace) -> int:
 
 
 def _choice(text: str) -> Choice:
-    """Return the decision that a text names; UsageError where it names none."""
+    """Return the decision that a text names; ArgumentTypeError for another share than there is."""
     if text == "hold":
         return None
     launch = LAUNCH.fullmatch(text)
     if launch is None:
         return text
-    fraction = round(FRACTION_UNIT * float(launch[2]) / 100)
-    if not 1 <= fraction <= FRACTION_UNIT:
-        raise UsageError(f"argument --against: {text!r} sends {launch[2]} %; it must be 0.1 to 100 %")
-    return 0 if launch[1] == "free" else int(launch[1]), fraction
+    share = number_of("percent", 0.1, 100)(launch[2])
+    return 0 if launch[1] == "free" else int(launch[1]), round(FRACTION_UNIT * share / 100)

@@ -37,10 +37,13 @@ def students_t(freedom: int) -> float:
     return T[freedom - 1] if freedom <= len(T) else Z + 2.5 / freedom
 
 
-def mean_of(sums: Floats, counts: Floats | None = None) -> Estimate:
+def mean_of(
+    sums: Floats, counts: Floats | None = None, *, least: float = -math.inf, most: float = math.inf
+) -> Estimate:
     """Return the mean over games (G,) with Student's interval; of one game there is no interval.
 
     ``sums`` are of as many numbers as ``counts`` says, of one by default. NaN if there are none in any game.
+    No number is below ``least`` or above ``most``, which is where the interval ends, too.
     """
     weights = np.ones(len(sums)) if counts is None else counts
     games, mean, half = int(np.count_nonzero(weights)), math.nan, math.nan
@@ -49,4 +52,4 @@ def mean_of(sums: Floats, counts: Floats | None = None) -> Estimate:
     if games > 1:
         scatter = np.sum((sums - mean * weights) ** 2) * games / (games - 1)
         half = students_t(games - 1) * float(np.sqrt(scatter) / weights.sum())
-    return Estimate(mean, mean - half, mean + half)
+    return Estimate(mean, max(mean - half, least), min(mean + half, most))

@@ -67,7 +67,7 @@ class PlaceArrays:
                 mean = (places[:, i].sum() / held[:, i].sum() - 1) / (last - 1)
                 place = Estimate(*(1 + (last - 1) * value for value in wilson(mean, played)))
             else:
-                place = Estimate(*np.clip(mean_of(places[:, i], held[:, i]), 1, last).tolist())
+                place = mean_of(places[:, i], held[:, i], least=1, most=last)
             won = wilson(wins[:, i].sum() / games, games)
             share = held[:, i].sum() / held.sum()
             fair = Estimate(*(value / share for value in won))

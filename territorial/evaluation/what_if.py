@@ -72,7 +72,8 @@ class WhatIf:
 
     def place(self, alternative: str, seat: int) -> Estimate:
         """Return the mean place of a seat, 1..P, with Student's interval of 95 %."""
-        return mean_of(self._of(alternative, seat))
+        places = self._of(alternative, seat)
+        return mean_of(places, least=1, most=self._last)
 
     def chance(self, alternative: str, seat: int) -> Estimate:
         """Return the share of games in which a seat had place 1, with Wilson's interval of 95 %."""
@@ -81,11 +82,16 @@ class WhatIf:
 
     def difference(self, alternative: str, seat: int, to: str = RECORDED) -> Estimate:
         """Return by how many places a seat ended further down than in ``to``, by pairs of games."""
-        return mean_of(self._of(alternative, seat) - self._of(to, seat))
+        further = self._of(alternative, seat) - self._of(to, seat)
+        return mean_of(further, least=1 - self._last, most=self._last - 1)
+
+    @property
+    def _last(self) -> int:
+        return self.places[RECORDED].shape[1]
 
     def _of(self, alternative: str, seat: int) -> Floats:
         places = self.places[one_of("alternative", alternative, self.places)]
-        return places[:, whole_number("seat", seat, 1, places.shape[1]) - 1]
+        return places[:, whole_number("seat", seat, 1, self._last) - 1]
 
     def text(self, seat: int) -> str:
         """Return a table of what came of the alternatives for a seat."""

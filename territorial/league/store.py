@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import json
+import math
 import os
 import re
 import shutil
@@ -144,9 +145,11 @@ def _plain(name: str, value: Any) -> Any:
         return {key: _plain(f"{name}[{key!r}]", part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(f"{name}[{i}]", part) for i, part in enumerate(value)]
-    if value is None or isinstance(value, (str, bool, int, float)):
-        return value
-    raise TypeError(f"{name} is {value!r}; it must be a JSON value")
+    if not (value is None or isinstance(value, (str, bool, int, float))):
+        raise TypeError(f"{name} is {value!r}; it must be a JSON value")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{name} is {value!r}; JSON has finite numbers alone")
+    return value
 
 
 # ---- the store -------------------------------------------------------------------------------------

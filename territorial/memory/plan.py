@@ -89,8 +89,8 @@ class Plan:
             largest = sorted(self.items, key=self.of_item, reverse=True)[:3]
             parts = ", ".join(f"{item.name} {in_mb(self.of_item(item))}" for item in largest)
             raise BudgetError(
-                f"the league needs {in_mb(self.peak)} ({self.form}); the budget is {in_mb(budget)}. "
-                f"Most is taken by: {parts}"
+                f"the league needs {in_mb(self.peak)} ({self.form}); the budget is {in_mb(budget)}, "
+                f"{self.peak - budget:,} B less. Most is taken by: {parts}"
             )
 
 

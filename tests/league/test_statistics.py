@@ -59,6 +59,7 @@ def test_games_without_the_player_say_nothing():
     found = mean_of(sums, counts)
     assert found.value == 9 / 4
     assert mean_of(np.append(sums, 0.0), np.append(counts, 0.0)) == found
+    assert mean_of(np.array([1.0, 3.0]), least=1, most=4) == (2, 1, 4)
 
 
 @pytest.mark.parametrize(

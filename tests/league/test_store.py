@@ -189,6 +189,7 @@ def test_versions_of_other_releases_are_refused_unless_asked_for(store):
         ({"architecture": ""}, TypeError, "architecture is ''"),
         ({"metadata": {"a": [object]}}, TypeError, r"metadata\['a'\]\[0\] is <class 'object'>"),
         ({"settings": {1: 2}}, TypeError, "settings has the key 1; keys must be strings"),
+        ({"metadata": {"it": [np.nan]}}, ValueError, r"metadata\['it'\]\[0\] is nan; JSON has finite"),
         ({"settings": []}, TypeError, r"settings is \[\]; it must be a mapping"),
         ({"metadata": None}, TypeError, "metadata is None; it must be a mapping"),
     ],

@@ -104,10 +104,10 @@ def test_the_league_is_part_of_checkpoints(ends, tmp_path):
     algorithm.stop()
     (tmp_path / "store").rename(tmp_path / "moved")
     with pytest.raises(
-        FileNotFoundError, match=r"store does not exist; if it was moved, .*\(path, store=folder"
+        FileNotFoundError, match=r"store does not exist; a store that was moved .*\(path, store=folder"
     ):
         Algorithm.from_checkpoint(path)
-    with pytest.raises(UnknownSnapshotError, match=r"'main-0', which is missing in .*; if it was moved"):
+    with pytest.raises(UnknownSnapshotError, match=r"'main-0', which is missing .*; a store that was moved"):
         Algorithm.from_checkpoint(path, store=str(tmp_path / "empty"))
     algorithm = ends(Algorithm.from_checkpoint(path, store=str(tmp_path / "moved")))
     league = league_in(algorithm)
