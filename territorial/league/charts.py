@@ -1,13 +1,12 @@
 """Plots of a league as PNG files: ratings over time, payoffs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from territorial.evaluation.plots import check_matplotlib, draw_shares, named, save_plots
-from territorial.evaluation.ratings import Ratings
 from territorial.league.league import League
 from territorial.typing import Floats
 
@@ -28,7 +27,7 @@ def draw_league(league: League, folder: Path) -> list[Path]:
     """
     plt, rows, met = check_matplotlib(), league.history, _rows(league)
     drawn = {
-        "ratings": any(_pairs(row) for row in rows) and (lambda: _ratings(plt, league)),
+        "ratings": any(row["ratings"] for row in rows) and (lambda: _ratings(plt, league)),
         "above": any(row.get("above") for row in rows) and (lambda: _above(plt, league)),
         "payoff": bool(met) and (lambda: _payoff(plt, league, met)),
     }
@@ -41,15 +40,9 @@ def order_of(league: League) -> list[str]:
     return sorted(league.payoff.names, key=lambda name: -league.rating(name).mu)
 
 
-def _pairs(row: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
-    """Return the ratings in a line of the history that any game speaks for."""
-    pairs = {name: (float(mu), float(sigma)) for name, (mu, sigma) in row["ratings"].items()}
-    return {name: pair for name, pair in pairs.items() if pair != Ratings.START}
-
-
 def _ratings(plt: Any, league: League) -> Any:
     figure, axes = plt.subplots(figsize=(10, 5.5), layout="constrained")
-    steps, rows = [row["step"] for row in league.history], [_pairs(row) for row in league.history]
+    steps, rows = zip(*((row["step"], row["ratings"]) for row in league.history), strict=True)
     styles = [(color, style) for style in ("-", "--", ":") for color in plt.colormaps["tab10"].colors]
     names = list(dict.fromkeys(name for row in rows for name in row))
     for name, (color, style) in zip(names, styles * (1 + len(names) // len(styles)), strict=False):

@@ -1,6 +1,7 @@
 """``League``: framework-independent self-play with matchmaking, snapshots and ratings."""
 
 import io
+import json
 import os
 from collections.abc import Sequence
 from typing import Any, BinaryIO, NamedTuple, Self, TypeVar, assert_never
@@ -101,8 +102,8 @@ class League:
         """By name, in the order in which they were frozen."""
         self.steps = {learner.name: 0 for learner in config.learners}
         """How far each learner is."""
-        self.history: list[dict[str, Any]] = []
-        """What :meth:`note` has kept."""
+        # The lines of the history as texts, which take a third of the memory of Python's objects.
+        self._notes: list[bytes] = []
         self.num_games = 0
         self._learners = {learner.name: learner for learner in config.learners}
         self._frozen_at = dict.fromkeys(self.steps, 0)
@@ -243,17 +244,24 @@ class League:
         self.num_games += 1
 
     def note(self, step: int, **more: Any) -> None:
-        """Keep the ratings of learners and bots, and ``more``, as one line of the history.
+        """Keep the ratings of learners and bots that have played, and ``more``, as one line of the history.
 
-        There are never more than ``MOST_NOTES``. TypeError and ValueError for what no file could hold, such
-        as NaN.
+        Ratings have six digits. There are never more than ``MOST_NOTES`` lines. TypeError and ValueError for
+        what no file could hold, such as NaN.
         """
         names = (*self.pool("learners"), *map(self.named, self.pool("bots")))
-        ratings = {name: list(self.rating(name)) for name in names}
-        row = {"step": step, "games": self.num_games, "ratings": ratings, **more}
-        self.history.append(checked_row("a line of the history", parse(text_of(row), BOUNDS)))
-        if len(self.history) >= MOST_NOTES:
-            self.history[:] = thinned(self.history)
+        rated = {name: self.rating(name) for name in names if self.rating(name) != Ratings.START}
+        ratings = {name: [float(f"{value:.6g}") for value in rating] for name, rating in rated.items()}
+        text = text_of({"step": step, "games": self.num_games, "ratings": ratings, **more})
+        checked_row("a line of the history", parse(text, BOUNDS))
+        self._notes.append(text)
+        if len(self._notes) >= MOST_NOTES:
+            self._notes = thinned(self._notes)
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """What :meth:`note` has kept, read anew."""
+        return list(map(json.loads, self._notes))
 
     # ---- gates ----------------------------------------------------------------------------------------
 
@@ -364,14 +372,12 @@ class League:
             "frozen_at": self._frozen_at,
             "count": self._count,
             "num_games": self.num_games,
-            "history": self.history,
             "rng": self._rng.bit_generator.state,
         }
-        text = text_of(about)
-        while len(about["history"]) > 2 and not fits(text, BOUNDS):
-            about["history"] = thinned(about["history"])
-            text = text_of(about)
-        return pack(text, self.payoff.to_arrays())
+        start, end, notes = text_of(about)[:-1] + b', "history": [', b"]}", self._notes
+        while len(notes) > 2 and not fits(start + b", ".join(notes) + end, BOUNDS):
+            notes = thinned(notes)
+        return pack(start + b", ".join(notes) + end, self.payoff.to_arrays())
 
     @classmethod
     def from_bytes(cls, data: bytes, python_bots: Sequence[Any] = ()) -> Self:
@@ -396,7 +402,7 @@ class League:
             league.ratings = Ratings.from_dict(saved["ratings"])
         league.snapshots, league.steps = saved["snapshots"], saved["steps"]
         league._frozen_at, league._count = saved["frozen_at"], saved["count"]
-        league.num_games, league.history = saved["num_games"], saved["history"]
+        league.num_games, league._notes = saved["num_games"], list(map(text_of, saved["history"]))
         league._rng.bit_generator.state = saved["rng"]
         return league
 

@@ -329,7 +329,7 @@ def test_a_history_that_is_too_long_for_a_file_is_thinned(monkeypatch):
     league = played()
     for step in range(200):
         league.note(6 + step)
-    monkeypatch.setattr("territorial.league.league.BOUNDS", league_file.BOUNDS._replace(nbytes=20_000))
+    monkeypatch.setattr("territorial.league.league.BOUNDS", league_file.BOUNDS._replace(nbytes=10_000))
     again = League.from_bytes(league.to_bytes())
     assert 10 < len(again.history) < 150
     assert (again.history[0], again.history[-1]) == (league.history[0], league.history[-1])
