@@ -201,7 +201,8 @@ def _pickled(make: Any) -> tuple[bytes, bool]:
     try:
         pickler.dump(make)
     except Exception as error:
-        because = f" because of the global {name!r}" if (name := _global_with(pickler.at)) else ""
+        part = _attribute_with(pickler.seen) or _global_with(pickler.seen[-1])
+        because = f" because of the {part}" if part else ""
         why = f"players cannot be sent to other processes{because}: {type(error).__name__}: {error}"
         raise PlayingError(why) from error
     return file.getvalue(), False
@@ -226,25 +227,36 @@ def _is_guarded() -> bool:
 
 
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # it has no types
-    """Pickles definitions of the main module by value; ``at``: the present object, for errors."""
+    """Pickles definitions of the main module by value; ``seen``: the objects so far, for errors."""
 
-    at: Any = None
+    def __init__(self, file: io.BytesIO) -> None:
+        super().__init__(file)
+        self.seen = list[Any]()
 
     def reducer_override(self, thing: Any) -> Any:
-        self.at = thing
+        self.seen.append(thing)
         return super().reducer_override(thing)
 
 
+def _attribute_with(seen: Sequence[Any]) -> str | None:
+    """Return which attribute of an object in ``seen`` its last entry is, which cannot be pickled."""
+    for one in reversed(seen):
+        for name, value in getattr(one, "__dict__", {}).items():
+            if value is seen[-1]:
+                return f"attribute {name!r} of a {type(one).__name__}"
+    return None
+
+
 def _global_with(thing: Any) -> str | None:
-    """Return the name of a global of the main module that cannot be pickled because of ``thing``."""
+    """Return which global of the main module cannot be pickled because of ``thing``."""
     for name, value in list(vars(sys.modules["__main__"]).items()):
         pickler = _Pickler(io.BytesIO())
         try:
             if not isinstance(value, (type, FunctionType)):
                 pickler.dump(value)
         except Exception:
-            if pickler.at is thing:
-                return name
+            if pickler.seen and pickler.seen[-1] is thing:
+                return f"global {name!r}"
     return None
 
 

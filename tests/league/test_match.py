@@ -347,16 +347,22 @@ def test_a_guarded_script_is_imported_by_the_processes(tmp_path):
     assert printed(tmp_path, source) == PLAYED
 
 
-def test_a_global_that_cannot_be_sent_is_named(tmp_path):
+@pytest.mark.parametrize(
+    ("lock", "named"),
+    [(LOCK, "global 'LOCK'"), ("\nLOCK = 1\nMine.lock = 0\n", "attribute 'lock' of a Mine")],
+)
+def test_what_cannot_be_sent_is_named(tmp_path, lock, named):
     refused = f"""
 try:
     {MATCH.splitlines()[1]}
+    if hasattr(Mine, "lock"):
+        players[1].lock = threading.Lock()
     territorial.match(players, CONFIG, 4, processes=2, progress=False)
 except territorial.evaluation.workers.StoppedError as error:
     print(error)
 """
-    assert printed(tmp_path, LOCKED + LOCK + refused) == (
-        "players cannot be sent to other processes because of the global 'LOCK': "
+    assert printed(tmp_path, LOCKED + lock + refused) == (
+        f"players cannot be sent to other processes because of the {named}: "
         "TypeError: cannot pickle '_thread.lock' object\n"
     )
 
