@@ -43,9 +43,6 @@ class LeagueAlgorithm(Algorithm):
 
     """
 
-    config_class: type[AlgorithmConfig]
-    """That of its configuration, which sets it."""
-
     def __init__(
         self, config: Any = None, env: Any = None, *, store: SnapshotStore | str | None = None, **kwargs: Any
     ) -> None:
@@ -57,11 +54,6 @@ class LeagueAlgorithm(Algorithm):
         """The ``LeagueCallback``; None: there is no league."""
         own = config.copy(copy_frozen=False) if isinstance(config, AlgorithmConfig) else config
         super().__init__(own, env, **kwargs)
-
-    @classmethod
-    def get_default_config(cls) -> AlgorithmConfig:
-        """Return a configuration with all settings at their defaults; called by RLlib."""
-        return cls.config_class()
 
     def setup(self, config: Any) -> None:
         """Build everything, and begin the run of a league; called by RLlib."""
@@ -260,7 +252,7 @@ class LeagueAlgorithmConfig(AlgorithmConfig):
     algorithm is built, if its runners or learners are of other classes.
 
     Attributes:
-        algorithm: the class of the algorithm, whose ``config_class`` it becomes.
+        algorithm: the class of the algorithm, whose ``get_default_config`` returns such a configuration.
         runners: the classes of runners that there may be.
         learner: the class of learners.
         learner_base: what a class of learners must be derived from; None: from ``learner``.
@@ -283,7 +275,8 @@ class LeagueAlgorithmConfig(AlgorithmConfig):
 
     def __init_subclass__(cls) -> None:
         if "algorithm" in vars(cls):
-            cls.algorithm.config_class = cls
+            # Ray disassembles classes of actors with all classes in their attributes, so none may lead back.
+            cls.algorithm.get_default_config = classmethod(lambda _: cls())
 
     # ---- who plays --------------------------------------------------------------------------------
 

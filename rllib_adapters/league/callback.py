@@ -111,7 +111,9 @@ class LeagueCallback:
 
     def begin(self, algorithm: Algorithm) -> None:
         """Set the first weights and put the first snapshots into the store, unless the run is resumed."""
-        if not self.goes_on and (self.store.path / LEAGUE_FILE).exists():
+        # Tune makes a trial anew where it failed, and then restores it.
+        is_trial = self.run == self.store.path.name
+        if not (self.goes_on or is_trial) and (self.store.path / LEAGUE_FILE).exists():
             raise FileExistsError(
                 f"the league of another run is in {self.store.path}; each run needs its own folder"
             )
@@ -175,20 +177,20 @@ class LeagueCallback:
 
     def get_state(self) -> dict[str, Any]:
         """Return the league, and where its snapshots are, as plain data."""
-        return {"league": self.league.to_bytes(), "store": str(self.store.path)}
+        return {"league": self.league.to_bytes(), "store": str(self.store.path), "run": self.run}
 
     def set_state(self, algorithm: Algorithm, state: Mapping[str, Any]) -> None:
-        """Resume the league of a state; snapshots that are in another store come from there."""
+        """Resume the league of a state; snapshots of another run, or in another store, come from there."""
         if state["league"] != self.league.to_bytes():
             self.league = League.from_bytes(state["league"], self.league.config.python_bots)
-            there = Path(state["store"])
+            is_own, there = state["run"] == self.run, Path(state["store"])
             for name in self.league.snapshots if there.is_dir() else ():
-                if name not in self.store:
+                if not (is_own and name in self.store):
                     self.lock_store()
                     weights, network = SnapshotStore(there).load(name), SnapshotStore(there).network(name)
                     content = None if network is None else [network.path.read_bytes()]
                     own = replace(weights.manifest, metadata={**weights.manifest.metadata, "run": self.run})
-                    self.store.add(name, weights, own, dtypes=weights.dtypes, network=content)
+                    self.store.add(name, weights, own, dtypes=weights.dtypes, network=content, replace=True)
         set_league(algorithm, self.league.table())
 
     def _freeze(self, algorithm: Algorithm, learner: str) -> str:

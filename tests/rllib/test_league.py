@@ -1,15 +1,15 @@
 """A league wired to RLlib: its table is in force in the very next game, and it is part of checkpoints."""
 
+import os
 import pickle
 from importlib.util import find_spec
-from types import SimpleNamespace
 from unittest import mock
 
 import numpy as np
 import pytest
+from ray import tune
 from ray.rllib.algorithms.algorithm import Algorithm
 from ray.rllib.algorithms.ppo import PPOConfig
-from ray.tune.result import TRIAL_INFO
 
 from rllib_adapters import configure_league
 from rllib_adapters.envs.agent_interface import SHARED
@@ -153,31 +153,40 @@ def test_the_store_of_a_run_that_nobody_can_reach_is_free(tmp_path):
     second.lock_store()
 
 
-@pytest.mark.verify
-def test_trials_of_one_configuration_have_runs_and_folders_of_their_own(ends, tmp_path):
+def test_trials_of_tune_have_runs_of_their_own_and_go_on_where_they_failed(ends, tmp_path):
     config = league_config(tmp_path, small_league(own=[Patient()]))
 
-    def trial(name):  # as Tune makes one
-        about = {TRIAL_INFO: SimpleNamespace(trial_id=name)}
-        return config.algo_class(config={**config.to_dict(), **about})
+    def fail_once(*, algorithm, **_):
+        if algorithm.iteration == 2 and not (tmp_path / "failed").exists():
+            (tmp_path / "failed").touch()
+            os._exit(1)
 
-    first, second = ends(trial("one")), ends(trial("two"))
-    first.train()
-    assert SnapshotStore(tmp_path / "one").names() == ["main-0", "main-1"]
-    assert SnapshotStore(tmp_path / "two").names() == ["main-0"]
-    runs = {SnapshotStore(tmp_path / name).manifest("main-0").metadata["run"] for name in ("one", "two")}
-    assert runs == {"one", "two"}
-    with pytest.raises(StoreInUseError, match="another run writes to the store"):
-        trial("one")
-    second.set_state(first.get_state())  # as Tune goes on with a trial, or from a better one
-    assert league_in(second).to_bytes() == league_in(first).to_bytes()
-    assert second.config.table.to_dict() == first.config.table.to_dict()
+    config.callbacks(on_train_result=fail_once)
+    how = tune.RunConfig(
+        storage_path=str(tmp_path / "results"),
+        stop={"training_iteration": 3},
+        failure_config=tune.FailureConfig(max_failures=1),
+        checkpoint_config=tune.CheckpointConfig(checkpoint_frequency=1),
+        verbose=0,
+    )
+    found = tune.Tuner(
+        config.algo_class,
+        param_space=config,
+        run_config=how,
+        tune_config=tune.TuneConfig(num_samples=2, max_concurrent_trials=1),
+    ).fit()
+    assert [one.error for one in found] == [None, None]
+    first, second = (ends(Algorithm.from_checkpoint(one.checkpoint.path)) for one in found)
+    stores = [league_callback_of(one).store for one in (first, second)]
+    assert all(store.manifest("main-3").metadata["run"] == store.path.name for store in stores)
+    assert len({store.digest("main-3") for store in stores}) == 2
+    second.set_state(first.get_state())  # as population-based training goes on from a better trial
+    given = [(league_in(one).to_bytes(), one.config.table.to_dict()) for one in (first, second)]
+    assert given[0] == given[1]
     assert "patient-1" in second.config.table.names("bot")
-    assert SnapshotStore(tmp_path / "two").names() == ["main-0", "main-1"]
+    assert len({store.digest("main-3") for store in stores}) == 1
     second.train()
-    assert [league_in(one).steps for one in (first, second)] == [{"main": 1}, {"main": 2}]
-    first.stop()
-    ends(trial("one"))  # the store is free again
+    assert [league_in(one).steps for one in (first, second)] == [{"main": 3}, {"main": 4}]
 
 
 @pytest.fixture
