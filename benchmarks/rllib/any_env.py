@@ -19,7 +19,9 @@ import sys
 import tempfile
 import time
 import warnings
+from collections.abc import Callable
 from functools import partial
+from threading import Event, Thread
 from typing import Any
 
 import numpy as np
@@ -134,6 +136,24 @@ def read(runner: Any, names: list[str]) -> None:
                 weights.sum()
 
 
+def highest(work: Callable[[], Any]) -> int:
+    """Return the most that all processes take while ``work`` is done."""
+    found, is_over = [taken()], Event()
+
+    def watch() -> None:
+        while not is_over.wait(0.01):
+            found.append(taken())
+
+    watcher = Thread(target=watch)
+    watcher.start()
+    try:
+        work()
+    finally:
+        is_over.set()
+        watcher.join()
+    return max(found)
+
+
 def one(kind: str, count: int, runners: int, iterations: int) -> None:
     """Print what a league takes in this process, and in those that it starts."""
     register_env("battle", battle)
@@ -149,15 +169,16 @@ def one(kind: str, count: int, runners: int, iterations: int) -> None:
     give_back()  # what making snapshots has left
     algorithm = league.build_algo()
     time.sleep(2)
-    built, peak, seconds = taken(), 0, []
+    built, seconds = taken(), []
     if kind == KIT:
         names = [f"main-{number}" for number in range(min(count, MAX_OPEN))]
         algorithm.env_runner_group.foreach_env_runner(partial(read, names=names))
+    peak = max(highest(algorithm.train) for _ in range(2))
     for _ in range(iterations):
         began = time.process_time()
         algorithm.train()
         seconds.append(time.process_time() - began)
-        peak = max(peak, taken())
+    peak = max(peak, highest(algorithm.train))
     plan = predict_memory(with_kit(plain, count))[kind == RLLIB]
     idle = sum(item.nbytes for item in plan.items if item.is_idle and "runner" not in item.places)
     found = (built - before, plan.built - idle), (peak - before, plan.peak - idle)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -25,8 +25,8 @@ IMPORTS, SHARING, SERVICES = 290 * MB, 160 * MB, 380 * MB
 """Of the driver once it has imported everything; of another process, which shares libraries and was one of
 Ray's idle ones; of Ray's own processes, idle ones among them."""
 AT_WORK, LEARNING = 76 * MB, 25 * MB
-"""Of RLlib and PyTorch once they do something, and on top when they learn. These numbers and the copies
-below are measured: benchmarks/rllib/any_env.py."""
+"""Of RLlib and PyTorch once they do something; and on top when RLlib by itself learns, which does not give
+back what was freed. These numbers and the copies below are measured: benchmarks/rllib/any_env.py."""
 ROW = 3_000
 """Bytes of an agent's step beside what it saw: action, distribution, and what Python keeps of them."""
 LEARNED = 2
@@ -66,8 +66,8 @@ def _plan(config: Any, *, is_alone: bool) -> Plan:
     """Return the plan of RLlib by itself if it ``is_alone``, else that of ``add_league``."""
     specs, pools = config._rl_module_spec.rl_module_specs, pools_of(config)
     sizes = [sizes_of(spec, *config.spaces[name]) for name, spec in specs.items() if name not in pools]
-    learned, largest = sum(weights for weights, _ in sizes), max(weights for weights, _ in sizes)
-    snapshots, kept = config.capacity * largest, max(activations for _, activations in sizes)
+    learned, largest = sum(one.weights for one in sizes), max(one.weights for one in sizes)
+    snapshots, kept = config.capacity * largest, max(one.kept for one in sizes)
     modules = learned + snapshots * is_alone
     mapped_files = 0 if is_alone else min(config.capacity, MAX_OPEN) * largest
     whole = f"{len(sizes)} modules" + f", {config.capacity:,} of snapshots" * is_alone
@@ -77,14 +77,18 @@ def _plan(config: Any, *, is_alone: bool) -> Plan:
     step = _seen(config, agents) + len(agents) * ROW
     random = np.random.default_rng(0)
     drawn = (config.seating.draw(table, random)[LEARNS] for table in config.table.tables)
-    batch, why = LEARNED * steps * _seen(config, max(drawn, key=len)), f"{steps:,} steps"
+    learning, why = max(drawn, key=len), f"{steps:,} steps"
+    batch, values = LEARNED * steps * _seen(config, learning), max(one.of_values for one in sizes)
     played = -(-steps // (config.num_env_runners or 1)) * step
     tables = layout(config.capacity).values()
     payoff = sum(math.prod(shape) * np.dtype(kind).itemsize for kind, shape in tables)
     rows = getattr(config, "minibatch_size", None) or config.train_batch_size_per_learner
+    # Values of a whole batch are computed at once, before its first minibatch.
+    learns = max((2 * rows, kept), (steps * len(learning), values), key=math.prod)
+    note = "" if kept else "; more, if modules ran on the device 'meta'"
     return Plan(
         "RLlib by itself" if is_alone else "add_league",
-        config.num_env_runners,
+        config.num_env_runners + config.evaluation_num_env_runners,
         config.num_learners,
         (
             Item("imports", ("driver",), "built", IMPORTS, "Python, RLlib, PyTorch", is_idle=True),
@@ -105,9 +109,15 @@ def _plan(config: Any, *, is_alone: bool) -> Plan:
             Item("experience", (player,), "training", played, f"{why} x {step:,} bytes"),
             Item("experience, sent", ("node",), "training", steps * step if player == "runner" else 0, why),
             Item("batch", (learner,), "training", batch, f"{why}, {LEARNED} copies"),
-            Item("minibatch", (learner,), "training", 2 * rows * kept, f"2 x {rows:,} x {kept:,} bytes"),
+            Item(
+                "backpropagation",
+                (learner,),
+                "training",
+                math.prod(learns),
+                "{:,} x {:,} bytes".format(*learns) + note,
+            ),
             Item("gradients, Adam", (learner,), "training", ADAM * learned, f"{ADAM} x {learned:,} bytes"),
-            Item("learning", (learner,), "training", LEARNING, "RLlib's and PyTorch's own"),
+            Item("learning", (learner,), "training", LEARNING * is_alone, "RLlib's and PyTorch's own"),
             Item("weights, sent", ("driver",), "training", modules * 5 // 4, f"1.25 x {whole}"),
         ),
     )
@@ -121,22 +131,32 @@ def _seen(config: Any, agents: Sequence[Any]) -> int:
     return sum(np.asarray(part).nbytes for agent in agents for part in tree.flatten(seen[pools[agent]]))
 
 
-def sizes_of(spec: Any, observations: Any, actions: Any) -> tuple[int, int]:
-    """Return the bytes of a module's weights, and of what it keeps of a row for backpropagation.
+class Sizes(NamedTuple):
+    """The bytes of a module's weights, and of what it keeps of a row: all of it, and its value alone.
 
-    Nothing is known of the latter, and it is 0, where only connectors make rows that the module can read.
+    Nothing is known of the latter, and both are 0, where only connectors make rows that the module can read,
+    and where it does not run on the device "meta".
     """
+
+    weights: int
+    kept: int
+    of_values: int
+
+
+def sizes_of(spec: Any, observations: Any, actions: Any) -> Sizes:
+    """Return the sizes of a module with these spaces."""
     with torch.device("meta"):
         module = build_module(spec, observations, actions, **(spec.model_config or {}))
     weights = sum(part.nbytes for part in module.state_dict().values())
     try:
         one, two = (_kept(module, observations, rows) for rows in (1, 2))  # both have kept the weights
     except Exception:  # whatever a network makes of rows that it does not know
-        return weights, 0
-    return weights, two - one
+        return Sizes(weights, 0, 0)
+    return Sizes(weights, sum(two) - sum(one), two[1] - one[1])
 
 
-def _kept(module: Any, observations: Any, rows: int) -> int:
+def _kept(module: Any, observations: Any, rows: int) -> tuple[int, int]:
+    """Return the bytes that are kept of so many rows for their actions, and for their values."""
     found: list[int] = []
 
     def pack(tensor: Tensor) -> Tensor:
@@ -146,6 +166,7 @@ def _kept(module: Any, observations: Any, rows: int) -> int:
     seen = mapped(lambda part: torch.as_tensor(np.stack([part] * rows), device="meta"), observations.sample())
     with saved_tensors_hooks(pack, lambda tensor: tensor):
         module._forward_train({Columns.OBS: seen})
+        of_actions = sum(found)
         if isinstance(module, ValueFunctionAPI):
             module.compute_values({Columns.OBS: seen})
-    return sum(found)
+    return of_actions, sum(found) - of_actions
