@@ -35,7 +35,7 @@ class Payoff(NamedTuple):
         above: share of the pairs in which the first player was placed above the second.
         low: lower end of the interval of 95 per cent of ``above``; 0 if they never met.
         high: upper end of that interval; 1 if they never met.
-        win_rate: share of these games that the first player won.
+        win_rate: share of these games that the first player, or its team, won; those that end equal share it.
         place_difference: by how many places the first player was above the second.
 
     """
@@ -274,9 +274,11 @@ def _compared(who: Ints, places: Floats, teams: Ints, count: int) -> tuple[Float
     above = seats.T @ (ahead * is_decided) @ seats
     places_ahead = seats.T @ ((middle - middle[:, None]) * is_decided) @ seats
     is_met = pairs > 0
-    has_won = np.bincount(who, places == 1, count) > 0
+    is_best = places == places.min()  # nowhere, while some live
+    winners = np.unique([who[is_best], teams[is_best]], axis=1)
+    won = np.bincount(winners[0], minlength=count) / max(1, len(np.unique(teams[is_best])))
     shares = np.divide([above, places_ahead], met, out=np.zeros((2, count, count)), where=is_met)
-    sums = np.stack([is_met, shares[0], is_met & has_won[:, None], shares[1]])
+    sums = np.stack([is_met, shares[0], is_met * won[:, None], shares[1]])
     return sums, pairs.astype(np.int64)
 
 

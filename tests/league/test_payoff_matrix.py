@@ -78,7 +78,7 @@ def by_hand(games, player, opponent):
         if pairs:
             above = np.mean([(rank[i] < rank[j]) + 0.5 * (rank[i] == rank[j]) for i, j in pairs])
             places = np.mean([rank[j] - rank[i] for i, j in pairs])
-            found.append((len(pairs), above, any(rank[i] == 1 for i in own), places))
+            found.append((len(pairs), above, np.isin(np.flatnonzero(rank == rank.min()), own).mean(), places))
     pairs, above, won, places = zip(*found, strict=True)
     return len(found), sum(pairs), np.mean(above), np.mean(won), np.mean(places)
 
