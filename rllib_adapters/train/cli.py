@@ -40,7 +40,7 @@ def add_parser(verbs: Any) -> None:
         option("folder", "folder of the run", metavar="RUN"),
         option("--resume", "resume the run in RUN from its newest complete checkpoint", action="store_true"),
         options.ADDRESS,
-        option("--preset", shown=DEFAULT, choices=tuple(PRESETS), default=DEFAULT),
+        option("--preset", shown=DEFAULT, choices=tuple(PRESETS)),
     )
     group = parser.add_argument_group(f"options of the run, with the defaults of the preset {DEFAULT}")
     for spec in dataclasses.fields(Training):
@@ -71,14 +71,15 @@ def run(parsed: argparse.Namespace) -> int:
         if getattr(parsed, name) is not None
     }
     try:
-        training = None if parsed.resume else dataclasses.replace(PRESETS[parsed.preset], **given)
+        training = None if parsed.resume else dataclasses.replace(PRESETS[parsed.preset or DEFAULT], **given)
     except (ValueError, TypeError) as error:
         field = str(error).partition(" is ")[0]
         where = f"argument {options.option_of(field)}: " if field in Training.__dataclass_fields__ else ""
         raise UsageError(f"{where}{error}") from None
-    if parsed.resume and (wrong := sorted(set(given) - set(LIMITS))):
+    chosen = ["preset"] * bool(parsed.preset) + sorted(set(given) - set(LIMITS))
+    if parsed.resume and chosen:
         raise UsageError(
-            f"argument {options.option_of(wrong[0])}: it cannot change when a run is resumed; these can: "
+            f"argument {options.option_of(chosen[0])}: it cannot change when a run is resumed; these can: "
             + ", ".join(map(options.option_of, LIMITS))
         )
     folder = Path(parsed.folder)

@@ -307,6 +307,7 @@ def test_forged_options_and_states_of_a_run_are_refused(tmp_path, read, text, me
         (["--preset", "features", "--start", "a.safetensors"], "argument --start: start is 'a.safetensors'"),
         (["--bot-names", "nobody"], "nobody"),
         (["--resume", "--agent-seats", "3"], "argument --agent-seats: it cannot change"),
+        (["--resume", "--preset", "quick"], "argument --preset: it cannot change"),
     ],
 )
 def test_options_that_cannot_be_are_refused_before_ray_is_started(tmp_path, capsys, options, message):
