@@ -25,7 +25,7 @@ from rllib_adapters.league.learners import (
     LeaguePPOLearner,
 )
 from rllib_adapters.league.line_up import LEARNS, MODULES, SEATS, Ended, Seating
-from rllib_adapters.league.pool import PLAYERS
+from rllib_adapters.league.pool import PLAYERS, pools_of
 from rllib_adapters.league.runner import MOST, LeagueEnvRunner, drop_agents
 from territorial.evaluation.outcome import Outcome
 from territorial.league import Group, LineUpDistribution, Player
@@ -170,7 +170,19 @@ class AnyEnvConfig(LeagueAlgorithmConfig):
         self.module_weights: dict[str, tuple[str, ...]] = {}
 
     def set_table(self, table: LineUps) -> None:
-        """Play by ``table``; in place, as an algorithm's configuration is frozen."""
+        """Play by ``table``; in place, as an algorithm's configuration is frozen.
+
+        ValueError for one of other games, and for learners and bots that ``add_league`` was not given.
+        """
+        assert self.seating is not None
+        table.check_players(len(self.seating.seats))
+        bots = next(iter(pools_of(self).values())).model_config["bots"]
+        drawn = [(name, self.module_weights) for name in table.names("trainable")]
+        drawn += [(name, bots) for name in table.names("bot")]
+        for name, known in drawn:
+            if name not in known:
+                there_are = ", ".join(known) or "none"
+                raise ValueError(f"the league draws {name!r}; add_league was given {there_are}")
         self.__dict__["table"] = table
 
     def validate(self) -> None:

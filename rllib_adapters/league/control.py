@@ -192,20 +192,24 @@ def set_league(algorithm: Algorithm, league: Any) -> None:
     Snapshots that are not in it can be removed from the store then: runners have opened those that play in
     games in progress, and release all others. The table is part of the algorithm's checkpoints, and
     runners that RLlib restarts get it as well. Runners of an evaluation follow, unless the ``env_config`` of
-    ``evaluation_config`` says itself who plays: with ``league`` or ``seats``.
+    ``evaluation_config`` says itself who plays: with ``league`` or ``seats``. The ``League`` of an algorithm
+    that has one sets the next table after the next iteration.
 
     Args:
         algorithm: the algorithm whose runners play.
         league: the table that draws the players.
 
     Raises:
-        ValueError: if the table draws a learner that the first one did not name, or snapshots where the first
-            one drew none.
+        ValueError: if the table draws a learner that the first one did not name, snapshots where the first
+            one drew none, or snapshots that the ``League`` of the algorithm has not frozen.
         UnknownSnapshotError: if it draws a snapshot that is not in the store.
 
     """
-    config = algorithm.config
+    config, kept = algorithm.config, getattr(algorithm, "league_callback", None)
     check_snapshots(config, league)
+    if kept is not None:
+        for name in league.names("snapshot"):
+            kept.league.known_player(f"snapshot:{name}")
     group, before = algorithm.env_runner_group, config.table
     for error in filter(None, group.foreach_env_runner(partial(_refusal, league))):
         group.foreach_env_runner(partial(_refusal, before))

@@ -206,11 +206,9 @@ def actions_of(name: str, given: Any, count: int, space: Any, *, normalize: bool
 def _of_space(space: Any, given: Any) -> Any:
     """Return actions as an array; numbers of another width are those of the space, if it has them."""
     found = np.asarray(given)
-    if {found.dtype.kind, space.dtype.kind} == {"f"}:
-        return found.astype(space.dtype)
-    has_whole = found.dtype.kind in "iu" and space.dtype.kind in "iu"
-    own = found.astype(space.dtype) if has_whole else found
-    return own if (own == found).all() else found
+    kind, fitting = found.dtype.kind, "iuf" if space.dtype.kind == "f" else "biu"
+    own = found.astype(space.dtype) if kind in fitting else found
+    return own if kind == "f" or (own == found).all() else found
 
 
 def _normalized(space: Any, actions: Any) -> Any:

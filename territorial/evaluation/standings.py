@@ -193,7 +193,7 @@ class Standings:
             rows.append((line.player, f"{line.seats:,}", place, won, fair, rating))
         longest = max(15, *(len(name) for name, *_ in rows)) + 2
         return "\n".join(
-            f"{name:{longest}}{seats:>9}{place:>19}{won:>20}{fair:>19}{rating:>15}"
+            f"{name:{longest}}{seats:>9} {place:>18} {won:>19} {fair:>18} {rating:>14}"
             for name, seats, place, won, fair, rating in rows
         )
 

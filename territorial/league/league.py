@@ -231,7 +231,7 @@ class League:
             raise ValueError(
                 f"there are {len(given)} players and {len(places)} places; each player must have one place"
             )
-        known = {text: self._known_player(text) for text in dict.fromkeys(given)}
+        known = {text: self.known_player(text) for text in dict.fromkeys(given)}
         texts = [known[text] for text in given]
         gone = {text for text in known.values() if text.startswith("snapshot:")} - set(self.pool("snapshots"))
         kept = [i for i, text in enumerate(texts) if text not in gone]
@@ -437,7 +437,7 @@ class League:
         kind, _, name = text.partition(":")
         return Player(kind, name, self._own_bots.get(text))  # type: ignore[arg-type]
 
-    def _known_player(self, text: str) -> str:
+    def known_player(self, text: str) -> str:
         """Return the league's name of a player; a bot that is named by its file has a name, too.
 
         ValueError for one that has never been in the league.

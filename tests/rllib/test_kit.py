@@ -35,12 +35,15 @@ from rllib_adapters.league.memory import sizes_of
 from rllib_adapters.league.pool import ModuleNetworks, PlayError, actions_of, build_module
 from territorial.league import (
     DamagedSnapshotError,
+    Group,
     League,
     LeagueConfig,
     Learner,
+    LineUpDistribution,
     Manifest,
     MismatchError,
     Opponents,
+    Player,
     SnapshotStore,
     UnknownSnapshotError,
 )
@@ -174,6 +177,8 @@ def test_the_players_that_were_drawn_act_and_outcomes_are_those_of_the_boards(
     games.clear()  # RLlib has tried the environment
     others = League(rules, rated=False)
     others.freeze_first()
+    with pytest.raises(ValueError, match="the league draws 'zz'; add_league was given left, right"):
+        runner.set_league(LineUpDistribution([Group(2, {Player("bot", "zz"): 1})]))
     while len(ended) < count:
         episodes = runner.sample(num_timesteps=fragment)
         for episode in (*episodes, *runner._ongoing_episodes):
@@ -598,6 +603,8 @@ def test_bots_that_fail_are_named(act, runners, message, ends, tmp_path):
         (spaces.Box(5, 10, (2,), np.int32), np.array([7, 10])),
         (spaces.Box(0, 255, (2,), np.uint8), np.array([0, 255])),
         (spaces.MultiBinary(2), np.array([0, 1])),
+        (spaces.MultiBinary(2), np.array([False, True])),
+        (spaces.Box(-2, 6, (2,)), np.array([0, 5])),
     ],
 )
 def test_the_actions_of_bots_come_to_the_environment_as_they_are(space, action):
@@ -701,12 +708,12 @@ def weights_of(sizes):
 def test_weights_and_what_backpropagation_keeps_are_counted(tmp_path):
     config = made("unlike", tmp_path)
     for name, (seen, width, acts) in SIZES.items():
-        weights, kept = sizes_of(config.rl_module_spec.rl_module_specs[name], *config.spaces[name])
+        weights, kept, of_values = sizes_of(config.rl_module_spec.rl_module_specs[name], *config.spaces[name])
         assert weights == weights_of((seen, width, acts))
         # Two paths keep their inputs, what tanh gave, and that as the input of the next layer.
-        assert kept == 2 * 4 * (seen + 2 * width)
+        assert kept == 2 * of_values == 2 * 4 * (seen + 2 * width)
     spec, acts = config.rl_module_spec.rl_module_specs["third"], config.spaces["third"][1]
-    assert sizes_of(spec, gym.spaces.Discrete(7), acts)[1] == 0
+    assert sizes_of(spec, gym.spaces.Discrete(7), acts)[1:] == (0, 0)
 
 
 @pytest.mark.parametrize("algorithm", kit.ALGORITHMS)
@@ -735,12 +742,12 @@ def test_snapshots_are_modules_in_every_process_or_files(algorithm, tmp_path):
 
 
 def test_rows_are_those_of_the_spaces(tmp_path):
-    plan, alone = predict_memory(made("unlike", tmp_path))
+    plan, alone = predict_memory(made("unlike", tmp_path).evaluation(evaluation_num_env_runners=2))
     seen = 4 * (4 + 2 + 3 + 5)
-    assert item(plan, "experience").nbytes == 40 * (seen + 3 * 3_000)
+    assert (plan.runners, item(plan, "experience").nbytes) == (2, 40 * (seen + 3 * 3_000))
     # A game is one learner's own: the most that one of them sees are six numbers.
     assert item(plan, "batch").nbytes == item(alone, "batch").nbytes == 2 * 40 * 4 * 6
-    assert item(plan, "minibatch").nbytes == 2 * 20 * 2 * 4 * (5 + 2 * 16 + 1)
+    assert item(plan, "backpropagation").nbytes == 2 * 20 * 2 * 4 * (5 + 2 * 16 + 1)
 
 
 def test_a_budget_is_checked_when_the_algorithm_is_built(tmp_path):
