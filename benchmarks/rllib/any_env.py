@@ -4,8 +4,8 @@
 MAgent2's ``battle`` on 16 x 16 cells, two armies of 6 agents, 4 games in a process, two layers of 256
 (288,022 parameters); an iteration has 400 steps. By itself RLlib has a module for every snapshot. Each line
 is a process of its own; an MB is 2**20 bytes, over what it took after imports and without Ray's services,
-and in brackets what ``predict_memory`` says. In iterations runners have read as many snapshots as they keep
-open. The last column has what each runner process alone holds at the end::
+and in brackets what ``predict_memory`` says. Before the first iteration runners read all snapshots. The last
+column has what each runner process alone holds at the end, in no file::
 
     pip install magent2
     python benchmarks/rllib/any_env.py --snapshots 1 32 300
@@ -128,12 +128,13 @@ def taken() -> int:
 
 
 def read(runner: Any, names: list[str]) -> None:
-    """Have a runner open and read snapshots."""
+    """Have a runner open and read snapshots, and keep as many open as it can."""
     for pool in runner.pools().values():
-        pool.opponents.keep(names, names)
-        for snapshot in pool.opponents._open.values():
-            for weights in snapshot.weights.values():
-                weights.sum()
+        for start in reversed(range(0, len(names), MAX_OPEN)):
+            pool.opponents.keep(names[start : start + MAX_OPEN])
+            for snapshot in pool.opponents._open.values():
+                for weights in snapshot.weights.values():
+                    weights.sum()
 
 
 def highest(work: Callable[[], Any]) -> int:
@@ -171,7 +172,7 @@ def one(kind: str, count: int, runners: int, iterations: int) -> None:
     time.sleep(2)
     built, seconds = taken(), []
     if kind == KIT:
-        names = [f"main-{number}" for number in range(min(count, MAX_OPEN))]
+        names = [f"main-{number}" for number in range(count)]
         algorithm.env_runner_group.foreach_env_runner(partial(read, names=names))
     peak = max(highest(algorithm.train) for _ in range(2))
     for _ in range(iterations):
@@ -183,8 +184,8 @@ def one(kind: str, count: int, runners: int, iterations: int) -> None:
     idle = sum(item.nbytes for item in plan.items if item.is_idle and "runner" not in item.places)
     found = (built - before, plan.built - idle), (peak - before, plan.peak - idle)
     sizes = "".join(f"{measured / MB:10.0f} ({predicted / MB:5.0f})" for measured, predicted in found)
-    private = [one.private / MB for one in processes() if one.name.startswith(RUNNERS)]
-    held = f"{np.mean(private):12.0f}" if private else ""
+    alone = [one.held / MB for one in processes() if one.name.startswith(RUNNERS)]
+    held = f"{np.mean(alone):12.0f}" if alone else ""
     print(f"{kind:6}{count:10}{runners:9}{sizes}{np.median(seconds):12.2f}{held}", flush=True)
 
 
@@ -195,7 +196,7 @@ def main() -> None:
     )
     parser.add_argument("--snapshots", type=int, nargs="+", default=[1, 32, 300])
     parser.add_argument("--runners", type=int, default=0)
-    parser.add_argument("--iterations", type=int, default=8)
+    parser.add_argument("--iterations", type=int, default=20)
     parser.add_argument("--one", choices=[KIT, RLLIB], help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.one:

@@ -81,7 +81,7 @@ class AnyEnvRunner(LeagueEnvRunner):
         for episode in episodes:
             learns = episode.custom_data[LEARNS]
             drop_agents([episode], lambda own, learns=learns: own.agent_id not in learns)
-        return episodes
+        return self.as_configured(episodes)
 
     def _increase_sampled_metrics(self, num_steps: int, next_obs: Mapping[Any, Any], episode: Any) -> int:
         """Count what RLlib's own, which it overrides, logs step by step and agent by agent."""

@@ -22,6 +22,7 @@ from ray.rllib.utils.metrics import (
 from rllib_adapters.league.pool import PlayError, PoolModule
 from territorial.evaluation.workers import cause
 from territorial.league.store import SnapshotError
+from territorial.memory.measure import give_back
 
 MOST = 2_000
 """Outcomes that a runner or an environment keeps; older ones are dropped, where they are not read."""
@@ -44,6 +45,7 @@ class LeagueEnvRunner(MultiAgentEnvRunner):
     def __init__(self, **kwargs: Any) -> None:
         self.failures: list[Exception] = []
         super().__init__(**kwargs)
+        self.episodes_to_numpy = False  # else RLlib makes arrays of agents that are dropped, too
 
     def apply(self, func: Any, *args: Any, **kwargs: Any) -> Any:
         """Return what ``func`` makes of this runner; overrides ``FaultAwareApply.apply``.
@@ -67,7 +69,12 @@ class LeagueEnvRunner(MultiAgentEnvRunner):
             self._replace_games()
         episodes: list[MultiAgentEpisode] = super().sample(force_reset=force_reset or was_half, **asked)
         self._is_half = False
+        give_back()  # the rows of the sample, which have been freed by now
         return episodes
+
+    def as_configured(self, episodes: list[MultiAgentEpisode]) -> list[MultiAgentEpisode]:
+        """Return what is left of episodes as arrays, or as lists if ``episodes_to_numpy`` is off."""
+        return [episode.to_numpy() for episode in episodes] if self.config.episodes_to_numpy else episodes
 
     def _replace_games(self) -> None:
         """Make the games again, and begin with others; what was played of those in progress is lost."""

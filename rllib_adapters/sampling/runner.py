@@ -38,7 +38,6 @@ from rllib_adapters.sampling.rollout import (
 from territorial._log import LOG
 from territorial.evaluation.outcome import Outcome
 from territorial.league.seating import LineUps
-from territorial.memory.measure import give_back
 from territorial.nets.choice_kernels import draw_choices
 from territorial.typing import Bools
 
@@ -185,9 +184,7 @@ class TerritorialEnvRunner(SeatRunner):
                 del self._rollout.ended[num_episodes - len(episodes) :]
             episodes += self._finished(with_ongoing=num_timesteps is not None)
         self._source.forget(self._rollout.cut())
-        episodes = drop_untrained(self.config, episodes)
-        give_back()
-        return [episode.to_numpy() for episode in episodes] if self.episodes_to_numpy else episodes
+        return self.as_configured(drop_untrained(self.config, episodes))
 
     def _finished(self, *, with_ongoing: bool = False) -> list[MultiAgentEpisode]:
         """Return the episodes of the games that have ended, and have told of them."""
@@ -380,8 +377,7 @@ class StockEnvRunner(SeatRunner):
         episodes = drop_agents(episodes, lambda own: LEARNS in own.get_infos(-1))
         own = {name: module.unwrapped() for name, module in self.module.items()} if self.module else {}
         self.frames = {name: one.frames for name, one in own.items() if isinstance(one, ModuleFrames)}
-        give_back()
-        return episodes
+        return self.as_configured(episodes)
 
 
 def draw(

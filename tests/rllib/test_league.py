@@ -211,7 +211,7 @@ def test_what_runners_ship_is_hardly_more_than_its_frames(ends, store):
 
 @pytest.mark.parametrize("kind", ["batched", "stock"])
 def test_memory_is_given_back_after_sampling_learning_and_each_iteration(ends, kind, tmp_path, monkeypatch):
-    given_back, places = [], ["sampling.runner", "learning.learners", "league.algorithm"]
+    given_back, places = [], ["league.runner", "learning.learners", "league.algorithm"]
     for place in places:
         monkeypatch.setattr(f"rllib_adapters.{place}.give_back", lambda place=place: given_back.append(place))
     algorithm = ends(small_config(fill(tmp_path), runner=kind).build_algo())
