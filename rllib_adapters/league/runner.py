@@ -56,18 +56,28 @@ class LeagueEnvRunner(MultiAgentEnvRunner):
         try:
             return func(self, *args, **kwargs)
         except Exception as error:
-            if self.config.ignore_env_runner_failures or not isinstance(error, self.lasting):
+            if not self._keeps(error):
                 return super().apply(partial(_fail, error))
+            raise
+
+    def _keeps(self, error: Exception) -> bool:
+        """Return whether an error is for the algorithm, and keep it then."""
+        is_kept = isinstance(error, self.lasting) and not self.config.ignore_env_runner_failures
+        if is_kept:
             is_named = isinstance(error, (PlayError, SnapshotError))
             self.failures.append(error if is_named else PlayError(cause(error)))
-            raise
+        return is_kept
 
     def sample(self, *, force_reset: bool = False, **asked: Any) -> list[MultiAgentEpisode]:
         """Return the episodes of a sample, of new games if the last one did not come to its end."""
         was_half, self._is_half = self._is_half, True
         if was_half:
             self._replace_games()
-        episodes: list[MultiAgentEpisode] = super().sample(force_reset=force_reset or was_half, **asked)
+        try:
+            episodes: list[MultiAgentEpisode] = super().sample(force_reset=force_reset or was_half, **asked)
+        except Exception as error:
+            self._keeps(error)  # with Ray 2.55 asynchronous algorithms sample without apply()
+            raise
         self._is_half = False
         give_back()  # the rows of the sample, which have been freed by now
         return episodes
