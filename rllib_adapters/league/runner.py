@@ -76,7 +76,8 @@ class LeagueEnvRunner(MultiAgentEnvRunner):
         try:
             episodes: list[MultiAgentEpisode] = super().sample(force_reset=force_reset or was_half, **asked)
         except Exception as error:
-            self._keeps(error)  # with Ray 2.55 asynchronous algorithms sample without apply()
+            if self.worker_index:  # with Ray 2.55 asynchronous algorithms call it without apply()
+                self._keeps(error)
             raise
         self._is_half = False
         give_back()  # the rows of the sample, which have been freed by now
